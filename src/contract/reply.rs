@@ -64,6 +64,11 @@ impl Reply {
                 "it does not begin with a brace".into(),
             ));
         }
+        if nests_deeper_than(text, MAX_DEPTH) {
+            return Err(ReplyError::NotAReply(format!(
+                "it nests deeper than {MAX_DEPTH} levels"
+            )));
+        }
         let wire: Wire<'_> =
             serde_json::from_str(text).map_err(|error| ReplyError::NotAReply(error.to_string()))?;
         let named = wire
