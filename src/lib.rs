@@ -6,3 +6,4 @@
 //! `docs/architecture.md` for the picture and the invariants.
 
 pub mod contract;
+pub mod engine;

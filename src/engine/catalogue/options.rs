@@ -1,0 +1,215 @@
+//! Format options: which of several ways a driver may take (contract §6.7).
+
+use super::DriverId;
+
+/// Which of two sources a fact may come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Way {
+    /// Both.
+    #[default]
+    Auto,
+    /// Only what was saved beside the content (properties, inventories).
+    Saved,
+    /// Only the content itself.
+    Content,
+}
+
+impl Way {
+    pub(crate) const fn saved(self) -> bool {
+        matches!(self, Self::Auto | Self::Saved)
+    }
+
+    pub(crate) const fn content(self) -> bool {
+        matches!(self, Self::Auto | Self::Content)
+    }
+}
+
+/// The format options in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FormatOptions {
+    /// `word.statistics_path`.
+    pub(crate) statistics_path: Way,
+    /// `excel.workbook_path`.
+    pub(crate) workbook_path: Way,
+    /// `powerpoint.slide_count_path`.
+    pub(crate) slide_count_path: Way,
+    /// `pdf.repair_xref` is `safe`.
+    pub(crate) repair_xref: bool,
+    /// `pdf.max_objects`.
+    pub(crate) max_objects: u64,
+}
+
+impl Default for FormatOptions {
+    fn default() -> Self {
+        Self {
+            statistics_path: Way::Auto,
+            workbook_path: Way::Auto,
+            slide_count_path: Way::Auto,
+            repair_xref: true,
+            max_objects: 100_000,
+        }
+    }
+}
+
+/// One row of `format_options` in the discovery output.
+#[derive(Debug)]
+pub(crate) struct OptionSpec {
+    pub(crate) key: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) default: &'static str,
+    /// The accepted words; empty for a number.
+    pub(crate) allowed: &'static [&'static str],
+}
+
+/// The options of a driver.
+pub(crate) const fn specs(driver: DriverId) -> &'static [OptionSpec] {
+    match driver {
+        DriverId::Word => &[OptionSpec {
+            key: "word.statistics_path",
+            description: "Where word statistics may come from",
+            default: "auto",
+            allowed: &["auto", "app-properties", "document-xml"],
+        }],
+        DriverId::Excel => &[OptionSpec {
+            key: "excel.workbook_path",
+            description: "Where the sheet count may come from",
+            default: "auto",
+            allowed: &["auto", "xml", "inventory"],
+        }],
+        DriverId::Powerpoint => &[OptionSpec {
+            key: "powerpoint.slide_count_path",
+            description: "Where the slide count may come from",
+            default: "auto",
+            allowed: &["auto", "app-properties", "presentation-xml"],
+        }],
+        DriverId::Pdf => &[
+            OptionSpec {
+                key: "pdf.repair_xref",
+                description: "Whether damaged cross-reference data may be rebuilt",
+                default: "safe",
+                allowed: &["none", "safe"],
+            },
+            OptionSpec {
+                key: "pdf.max_objects",
+                description: "Most objects that a document may have",
+                default: "100000",
+                allowed: &[],
+            },
+        ],
+        _ => &[],
+    }
+}
+
+impl FormatOptions {
+    /// Applies `key=value` pairs, which must stand in byte order of their keys as spelled, for a
+    /// driver. A key without a dot is completed with the driver's namespace.
+    ///
+    /// # Errors
+    /// A sentence for an `INVALID_REQUEST`; names are all judged before any value.
+    pub(crate) fn parse(driver: DriverId, pairs: &[(String, String)]) -> Result<Self, String> {
+        let specs = specs(driver);
+        let mut known = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            let spec = find(specs, key).ok_or_else(|| {
+                let keys: Vec<_> = specs.iter().map(|spec| spec.key).collect();
+                let accepted = if keys.is_empty() {
+                    "it has none".into()
+                } else {
+                    keys.join(", ")
+                };
+                format!(
+                    "unknown format option {key:?} for driver {}: {accepted}",
+                    driver.as_str()
+                )
+            })?;
+            known.push((spec, value));
+        }
+        let mut options = Self::default();
+        for (spec, value) in known {
+            options.set(spec, value)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, spec: &OptionSpec, value: &str) -> Result<(), String> {
+        let refused = || {
+            let accepted = if spec.allowed.is_empty() {
+                "a whole number".to_owned()
+            } else {
+                spec.allowed.join(", ")
+            };
+            format!(
+                "invalid value {value:?} for format option {}: accepts {accepted}",
+                spec.key
+            )
+        };
+        if !spec.allowed.is_empty() && !spec.allowed.contains(&value) {
+            return Err(refused());
+        }
+        let way = match value {
+            "app-properties" | "inventory" => Way::Saved,
+            "document-xml" | "xml" | "presentation-xml" => Way::Content,
+            _ => Way::Auto,
+        };
+        match spec.key {
+            "word.statistics_path" => self.statistics_path = way,
+            "excel.workbook_path" => self.workbook_path = way,
+            "powerpoint.slide_count_path" => self.slide_count_path = way,
+            "pdf.repair_xref" => self.repair_xref = value == "safe",
+            _ => self.max_objects = value.parse().map_err(|_| refused())?,
+        }
+        Ok(())
+    }
+}
+
+fn find<'s>(specs: &'s [OptionSpec], key: &str) -> Option<&'s OptionSpec> {
+    if key.contains('.') {
+        return specs.iter().find(|spec| spec.key == key);
+    }
+    let mut matching = specs
+        .iter()
+        .filter(|spec| spec.key.rsplit('.').next() == Some(key));
+    let first = matching.next()?;
+    matching.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(driver: DriverId, pairs: &[(&str, &str)]) -> Result<FormatOptions, String> {
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|(k, v)| ((*k).into(), (*v).into()))
+            .collect();
+        FormatOptions::parse(driver, &pairs)
+    }
+
+    #[test]
+    fn both_spellings_are_known_and_the_later_pair_wins() {
+        let options = parse(
+            DriverId::Pdf,
+            &[("pdf.repair_xref", "safe"), ("repair_xref", "none")],
+        )
+        .unwrap();
+        assert!(!options.repair_xref);
+        let options = parse(DriverId::Pdf, &[("max_objects", "7")]).unwrap();
+        assert_eq!(options.max_objects, 7);
+        let options = parse(DriverId::Excel, &[("workbook_path", "inventory")]).unwrap();
+        assert_eq!(options.workbook_path, Way::Saved);
+    }
+
+    #[test]
+    fn unknown_keys_and_values_are_refused_by_name() {
+        let cases = [
+            (DriverId::Pdf, "statistics_path", "auto"),
+            (DriverId::Word, "statistics_path", "AUTO"),
+            (DriverId::Pdf, "max_objects", "-1"),
+            (DriverId::Pages, "anything", "x"),
+        ];
+        for (driver, key, value) in cases {
+            let refused = parse(driver, &[(key, value)]).unwrap_err();
+            assert!(refused.contains(key), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! From bytes to parts: ZIP/OPC, CFB, IWA and PDF objects.

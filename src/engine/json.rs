@@ -1,0 +1,38 @@
+//! Printing JSON straight into the output buffer.
+
+/// Appends a string with JSON's escapes; UTF-8 stays as it is.
+pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
+    // Writing to memory cannot fail.
+    let _infallible = serde_json::to_writer(out, text);
+}
+
+/// Appends an unsigned number.
+pub(crate) fn number(out: &mut Vec<u8>, n: u64) {
+    let _infallible = serde_json::to_writer(out, &n);
+}
+
+/// Appends a float in shortest round-trip form; what JSON cannot say becomes `null`.
+pub(crate) fn float(out: &mut Vec<u8>, x: f64) {
+    let _infallible = serde_json::to_writer(out, &x);
+}
+
+/// Appends items with commas between them.
+pub(crate) fn separated<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut Vec<u8>, T),
+) {
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+}
+
+/// Appends an array of strings.
+pub(crate) fn strings<'a>(out: &mut Vec<u8>, items: impl IntoIterator<Item = &'a str>) {
+    out.push(b'[');
+    separated(out, items, string);
+    out.push(b']');
+}

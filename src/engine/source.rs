@@ -1,0 +1,278 @@
+//! The bytes of one input, read by position and only within the budgets.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::error::{ProbeError, Result};
+use super::meter::Meter;
+use crate::contract::Limits;
+
+/// Where the bytes came from (`input.source_kind`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    LocalFile,
+    Stdin,
+    JsonlBytes,
+}
+
+impl SourceKind {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::LocalFile => "local_file",
+            Self::Stdin => "stdin",
+            Self::JsonlBytes => "jsonl_bytes",
+        }
+    }
+}
+
+/// One input. It is opened once; every read is positioned, counted, and refused before it is made
+/// when a budget does not allow it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    display_name: String,
+    kind: SourceKind,
+    size: u64,
+    data: Data,
+    meter: Meter,
+}
+
+#[derive(Debug)]
+enum Data {
+    File(File),
+    Bytes(Vec<u8>),
+}
+
+impl Source {
+    /// Opens a regular file. What is no regular file is refused without being opened, so a FIFO or a
+    /// device cannot hang the engine.
+    ///
+    /// # Errors
+    /// `SOURCE_IO` or `INVALID_REQUEST` (not a regular file).
+    pub(crate) fn open(path: &str, display_name: Option<&str>, limits: Limits) -> Result<Self> {
+        let describe =
+            |error: &io::Error| ProbeError::io(format_args!("cannot open {path}"), error);
+        let looked_up = std::fs::metadata(path).map_err(|error| describe(&error))?;
+        let not_regular =
+            || ProbeError::invalid(format_args!("input is not a regular file: {path}"));
+        if !looked_up.is_file() {
+            return Err(not_regular());
+        }
+        let file = File::open(path).map_err(|error| describe(&error))?;
+        // The path may have been replaced since: what counts is the file that is open now.
+        let opened = file.metadata().map_err(|error| describe(&error))?;
+        if !opened.is_file() {
+            return Err(not_regular());
+        }
+        let last = || Path::new(path).file_name().and_then(|name| name.to_str());
+        Ok(Self {
+            display_name: display_name.or_else(last).unwrap_or("<input>").to_owned(),
+            kind: SourceKind::LocalFile,
+            size: opened.len(),
+            data: Data::File(file),
+            meter: Meter::start(limits),
+        })
+    }
+
+    /// Takes bytes that are already in memory.
+    ///
+    /// # Errors
+    /// `BUDGET_EXCEEDED` when there are more than the physical budget allows.
+    pub(crate) fn bytes(
+        display_name: &str,
+        bytes: Vec<u8>,
+        kind: SourceKind,
+        limits: Limits,
+    ) -> Result<Self> {
+        let size = bytes.len() as u64;
+        if size > limits.physical_bytes {
+            return Err(ProbeError::budget(format_args!(
+                "input has {size} bytes, more than the physical read budget of {}",
+                limits.physical_bytes
+            )));
+        }
+        Ok(Self {
+            display_name: display_name.to_owned(),
+            kind,
+            size,
+            data: Data::Bytes(bytes),
+            meter: Meter::start(limits),
+        })
+    }
+
+    pub(crate) fn display_name(&self) -> &str {
+        &self.display_name
+    }
+
+    pub(crate) fn kind(&self) -> SourceKind {
+        self.kind
+    }
+
+    /// The size when the input was opened, in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Fills as much of `buffer` as the input has from `offset` on and returns how much that was:
+    /// less than asked only at the end of the input.
+    ///
+    /// # Errors
+    /// `BUDGET_EXCEEDED` before the read, `SOURCE_IO` from it.
+    pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let available = self.size.saturating_sub(offset).min(buffer.len() as u64);
+        if available == 0 {
+            return Ok(0);
+        }
+        self.meter.charge_physical(offset, available)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "at most the length of the buffer"
+        )]
+        let wanted = &mut buffer[..available as usize];
+        match &self.data {
+            Data::Bytes(bytes) => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "below the length in memory"
+                )]
+                let start = offset as usize;
+                wanted.copy_from_slice(&bytes[start..start + wanted.len()]);
+                Ok(wanted.len())
+            }
+            Data::File(file) => {
+                let mut filled = 0;
+                while filled < wanted.len() {
+                    match read_file_at(file, &mut wanted[filled..], offset + filled as u64) {
+                        Ok(0) => break,
+                        Ok(n) => filled += n,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(ProbeError::io("read failed", &error)),
+                    }
+                }
+                Ok(filled)
+            }
+        }
+    }
+
+    /// Fills the whole of `buffer`.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`], and `MALFORMED_INPUT` when the input ends before.
+    pub(crate) fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let filled = self.read_at(offset, buffer)?;
+        if filled < buffer.len() {
+            return Err(ProbeError::malformed(format_args!(
+                "the file ends at {} where {} bytes at offset {offset} are expected",
+                self.size,
+                buffer.len()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reads up to `len` bytes from `offset`. `len` may come from the file: memory is taken only for
+    /// what the input really has and the budget allows.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn read_range(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let available = self.size.saturating_sub(offset).min(len);
+        let spent = self.meter.cost().physical_bytes;
+        if available > self.meter.limits().physical_bytes.saturating_sub(spent) {
+            // Refused here, before the buffer exists.
+            self.meter.charge_physical(offset, available)?;
+        }
+        let len = usize::try_from(available)
+            .map_err(|_| ProbeError::malformed("a range is larger than memory"))?;
+        let mut buffer = vec![0; len];
+        let filled = self.read_at(offset, &mut buffer)?;
+        buffer.truncate(filled);
+        Ok(buffer)
+    }
+}
+
+#[cfg(unix)]
+fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(test)]
+impl Source {
+    /// Bytes as an input, with the limits of deep: for tests of readers and drivers.
+    pub(crate) fn for_test(name: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self::bytes(
+            name,
+            bytes.into(),
+            SourceKind::JsonlBytes,
+            Limits::of(crate::contract::Level::Deep),
+        )
+        .expect("test input fits the deep budget")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Budget, Level};
+
+    #[test]
+    fn reads_are_clipped_at_the_end_and_counted() {
+        let source = Source::for_test("x.pdf", *b"0123456789");
+        let mut buffer = [0; 4];
+        assert_eq!(source.read_at(8, &mut buffer).unwrap(), 2);
+        assert_eq!(source.read_at(10, &mut buffer).unwrap(), 0);
+        assert_eq!(source.read_at(u64::MAX, &mut buffer).unwrap(), 0);
+        assert!(
+            source
+                .read_exact_at(8, &mut buffer)
+                .unwrap_err()
+                .is_malformed()
+        );
+        assert_eq!(source.read_range(5, u64::MAX).unwrap(), b"56789");
+        assert_eq!(source.meter().cost().physical_bytes, 2 + 2 + 5);
+    }
+
+    #[test]
+    fn a_claimed_length_is_refused_before_memory_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sparse.pdf");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let limits = Limits::with(
+            Level::Header,
+            &Budget {
+                max_physical_bytes: Some(100),
+                ..Budget::default()
+            },
+        );
+        let source = Source::open(path.to_str().unwrap(), None, limits).unwrap();
+        assert!(source.read_range(0, 1 << 40).unwrap_err().is_budget());
+        assert_eq!(source.meter().cost().physical_bytes, 0);
+        assert_eq!(source.read_range(7, 100).unwrap().len(), 100);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_never_opened() {
+        let limits = Limits::of(Level::Metadata);
+        let directory = tempfile::tempdir().unwrap();
+        let refused = Source::open(directory.path().to_str().unwrap(), None, limits).unwrap_err();
+        assert!(
+            refused
+                .message()
+                .starts_with("invalid request: input is not a regular file")
+        );
+        let missing = Source::open("/nonexistent/x.pdf", None, limits).unwrap_err();
+        assert!(
+            missing.message().starts_with("source I/O error: "),
+            "{missing}"
+        );
+    }
+}
