@@ -7,3 +7,4 @@
 
 pub mod contract;
 pub mod engine;
+pub mod supervisor;
