@@ -1,1 +1,3 @@
 //! From bytes to parts: ZIP/OPC, CFB, IWA and PDF objects.
+
+pub(crate) mod zip;
