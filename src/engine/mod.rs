@@ -4,14 +4,30 @@
 //! and drivers that read documents by position and within budgets. It never runs inside the
 //! supervising process.
 
-#![allow(dead_code, unused_imports, reason = "the core that uses it lands next")]
+#![allow(dead_code, reason = "drivers that use the rest land one by one")]
 
 mod catalogue;
+pub mod cli;
 mod container;
+mod detect;
+mod discovery;
 mod driver;
+#[allow(
+    clippy::module_inception,
+    reason = "the object that the module is about"
+)]
+mod engine;
 mod error;
 mod findings;
 mod json;
+mod jsonl;
 mod meter;
+mod plan;
+mod probe;
+mod report;
+mod request;
 mod source;
 mod value;
+mod version;
+
+pub use engine::Engine;

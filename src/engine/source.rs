@@ -1,5 +1,7 @@
 //! The bytes of one input, read by position and only within the budgets.
 
+use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -34,6 +36,8 @@ pub(crate) struct Source {
     kind: SourceKind,
     size: u64,
     data: Data,
+    /// The first bytes, kept from the look at the signature.
+    head: OnceCell<Vec<u8>>,
     meter: Meter,
 }
 
@@ -50,11 +54,20 @@ impl Source {
     /// # Errors
     /// `SOURCE_IO` or `INVALID_REQUEST` (not a regular file).
     pub(crate) fn open(path: &str, display_name: Option<&str>, limits: Limits) -> Result<Self> {
-        let describe =
-            |error: &io::Error| ProbeError::io(format_args!("cannot open {path}"), error);
+        Self::open_path(Path::new(path), display_name, limits)
+    }
+
+    fn open_path(path: &Path, display_name: Option<&str>, limits: Limits) -> Result<Self> {
+        let describe = |error: &io::Error| {
+            ProbeError::io(format_args!("cannot open {}", path.display()), error)
+        };
         let looked_up = std::fs::metadata(path).map_err(|error| describe(&error))?;
-        let not_regular =
-            || ProbeError::invalid(format_args!("input is not a regular file: {path}"));
+        let not_regular = || {
+            ProbeError::invalid(format_args!(
+                "input is not a regular file: {}",
+                path.display()
+            ))
+        };
         if !looked_up.is_file() {
             return Err(not_regular());
         }
@@ -64,14 +77,24 @@ impl Source {
         if !opened.is_file() {
             return Err(not_regular());
         }
-        let last = || Path::new(path).file_name().and_then(|name| name.to_str());
+        let last = || path.file_name().and_then(|name| name.to_str());
         Ok(Self {
             display_name: display_name.or_else(last).unwrap_or("<input>").to_owned(),
             kind: SourceKind::LocalFile,
             size: opened.len(),
             data: Data::File(file),
+            head: OnceCell::new(),
             meter: Meter::start(limits),
         })
+    }
+
+    /// Opens a regular file whose name is not UTF-8. It has no display name that could be printed,
+    /// and so no extension.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub(crate) fn open_os(path: &OsStr, limits: Limits) -> Result<Self> {
+        Self::open_path(Path::new(path), None, limits)
     }
 
     /// Takes bytes that are already in memory.
@@ -96,6 +119,7 @@ impl Source {
             kind,
             size,
             data: Data::Bytes(bytes),
+            head: OnceCell::new(),
             meter: Meter::start(limits),
         })
     }
@@ -117,6 +141,19 @@ impl Source {
         &self.meter
     }
 
+    /// The first `len` bytes, or fewer when the input is shorter. They are read once and kept: a
+    /// later read that lies within them costs nothing.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn read_head(&self, len: usize) -> Result<&[u8]> {
+        if let Some(head) = self.head.get() {
+            return Ok(&head[..head.len().min(len)]);
+        }
+        let head = self.read_range(0, len as u64)?;
+        Ok(self.head.get_or_init(|| head))
+    }
+
     /// Fills as much of `buffer` as the input has from `offset` on and returns how much that was:
     /// less than asked only at the end of the input.
     ///
@@ -126,6 +163,10 @@ impl Source {
         let available = self.size.saturating_sub(offset).min(buffer.len() as u64);
         if available == 0 {
             return Ok(0);
+        }
+        if let Some(kept) = self.kept(offset, available) {
+            buffer[..kept.len()].copy_from_slice(kept);
+            return Ok(kept.len());
         }
         self.meter.charge_physical(offset, available)?;
         #[expect(
@@ -156,6 +197,13 @@ impl Source {
                 Ok(filled)
             }
         }
+    }
+
+    /// The range, if it lies within the bytes kept from the look at the signature.
+    fn kept(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(len).ok()?)?;
+        self.head.get()?.get(start..end)
     }
 
     /// Fills the whole of `buffer`.

@@ -34,8 +34,6 @@ pub(crate) struct Index {
     names: HashMap<&'static str, Target>,
     /// Aliases of each target of the catalogue, sorted.
     aliases: HashMap<Target, Vec<&'static str>>,
-    /// Every target of the catalogue.
-    catalogue: TargetSet,
     /// A(L) of contract §6.5 for each level.
     applicable: [TargetSet; 3],
     /// Targets that only our paths offer, at deep.
@@ -57,7 +55,7 @@ pub(crate) fn index(profile: Profile) -> &'static Index {
 impl Index {
     fn new(profile: Profile) -> Self {
         let catalogue: TargetSet = profile.targets().collect();
-        let (names, aliases) = names(catalogue);
+        let (names, aliases) = names(catalogue, TargetSet::of(profile.family().our_targets));
         let family = profile.family();
         let applicable = Level::ALL.map(|level| {
             family
@@ -81,15 +79,9 @@ impl Index {
             profile,
             names,
             aliases,
-            catalogue,
             applicable,
             ours,
         }
-    }
-
-    /// Every target of the catalogue.
-    pub(crate) fn catalogue(&self) -> TargetSet {
-        self.catalogue
     }
 
     /// Finds a target by its id or an alias.
@@ -152,26 +144,30 @@ impl Index {
     }
 }
 
-/// Names and aliases. An alias is the text after the last dot of an id, where the contract's
-/// targets and then ours leave it unique: a target of ours never takes an alias from the contract's.
-fn names(
-    catalogue: TargetSet,
-) -> (
-    HashMap<&'static str, Target>,
-    HashMap<Target, Vec<&'static str>>,
-) {
-    let mut count: HashMap<&str, u32> = HashMap::new();
-    for target in catalogue.iter() {
-        *count.entry(target.suffix()).or_default() += 1;
-    }
-    let mut names = HashMap::new();
-    let mut aliases: HashMap<Target, Vec<&'static str>> = HashMap::new();
+type Names = HashMap<&'static str, Target>;
+type Aliases = HashMap<Target, Vec<&'static str>>;
+
+/// Names and aliases. An alias is the text after the last dot of an id, where it is unique among the
+/// contract's targets of the catalogue, and then among ours: a target of ours never takes an alias
+/// from the contract's.
+fn names(catalogue: TargetSet, ours: TargetSet) -> (Names, Aliases) {
+    let contract = catalogue.difference(ours);
+    let alone_in = |set: TargetSet, suffix: &str| {
+        set.iter().filter(|other| other.suffix() == suffix).count() <= 1
+    };
+    let mut names = Names::new();
+    let mut aliases = Aliases::new();
     let mut add = |alias: &'static str, target: Target| {
         names.insert(alias, target);
         aliases.entry(target).or_default().push(alias);
     };
     for target in catalogue.iter() {
-        if count.get(target.suffix()) == Some(&1) {
+        let among = if contract.contains(target) {
+            contract
+        } else {
+            catalogue
+        };
+        if alone_in(among, target.suffix()) {
             add(target.suffix(), target);
         }
     }

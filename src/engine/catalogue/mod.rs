@@ -10,9 +10,9 @@ mod profiles;
 mod set;
 mod targets;
 
-pub(crate) use index::{Index, index};
-pub(crate) use options::{FormatOptions, OptionSpec, specs as option_specs};
+pub(crate) use index::{Index, SELECTORS, index};
+pub(crate) use options::{FormatOptions, specs as option_specs};
 pub(crate) use paths::{PathId, PathSpec};
 pub(crate) use profiles::{DriverId, Profile};
 pub(crate) use set::TargetSet;
-pub(crate) use targets::Target;
+pub(crate) use targets::{Target, ValueType};

@@ -5,6 +5,8 @@
 //! need it. A fact that it cannot know is an honest `unknown`; only an error that makes the whole
 //! probe meaningless ends it. Budget errors are always passed on.
 
+pub(crate) mod identity;
+
 use super::catalogue::{FormatOptions, PathId, Profile};
 use super::error::Result;
 use super::findings::Findings;

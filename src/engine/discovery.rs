@@ -1,0 +1,189 @@
+//! What can be asked, as JSON: `formats`, `targets NAME` and `schema`. Keys are sorted.
+
+use super::catalogue::{DriverId, Profile, Target, index, option_specs};
+use super::detect;
+use super::error::Result;
+use super::json;
+use super::version::TOOL_VERSION;
+use crate::contract::{Level, SCHEMA_VERSION};
+use crate::engine::catalogue::{SELECTORS, ValueType};
+
+/// The JSON Schema of everything that the engine prints for a probe. It is our own wording.
+pub(crate) const SCHEMA: &str = include_str!("report.schema.json");
+
+/// The `formats` report.
+pub(crate) fn formats(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"formats\":[");
+    json::separated(out, DriverId::ALL, |out, driver| {
+        out.extend_from_slice(b"{\"driver\":");
+        json::string(out, driver.as_str());
+        out.extend_from_slice(b",\"profiles\":");
+        let own = Profile::all().filter(|profile| profile.driver() == driver);
+        json::strings(out, own.map(Profile::name));
+        out.extend_from_slice(b",\"support\":");
+        json::string(out, support(driver));
+        out.push(b'}');
+    });
+    out.push(b']');
+    tail(out);
+}
+
+const fn support(driver: DriverId) -> &'static str {
+    match driver {
+        DriverId::Pdf => "PDF 1.0 to 2.0, damaged and encrypted files included",
+        DriverId::Word | DriverId::Excel | DriverId::Powerpoint => {
+            "Office Open XML, transitional and strict, macro-enabled and templates included"
+        }
+        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
+            "iWork packages of 2013 and later (IWA)"
+        }
+        DriverId::OfficeLegacy => {
+            "Office 97-2003 compound files (and 95 where noted), templates included; encrypted \
+             Office Open XML up to its boundary"
+        }
+    }
+}
+
+/// The `targets` report of a format.
+///
+/// # Errors
+/// `UNSUPPORTED_FORMAT` for a name that is not accepted.
+pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
+    let profile = detect::by_discovery_name(name)?;
+    out.extend_from_slice(b"{\"driver\":");
+    json::string(out, profile.driver().as_str());
+    out.extend_from_slice(b",\"format_options\":[");
+    json::separated(out, option_specs(profile.driver()), |out, option| {
+        out.extend_from_slice(b"{\"allowed\":");
+        json::strings(out, option.allowed.iter().copied());
+        for (key, text) in [
+            ("default", option.default),
+            ("description", option.description),
+            ("key", option.key),
+            (
+                "value_type",
+                if option.allowed.is_empty() {
+                    "u64"
+                } else {
+                    "enum"
+                },
+            ),
+        ] {
+            member(out, key, text);
+        }
+        out.push(b'}');
+    });
+    out.extend_from_slice(b"],\"profile\":");
+    json::string(out, profile.name());
+    out.extend_from_slice(b",\"schema_version\":");
+    json::number(out, SCHEMA_VERSION.into());
+    out.extend_from_slice(b",\"selector_expansions\":{");
+    json::separated(out, SELECTORS, |out, selector| {
+        json::string(out, selector);
+        out.extend_from_slice(b":{");
+        let mut levels = Level::ALL;
+        levels.sort_by_key(|level| level.as_str());
+        json::separated(out, levels, |out, level| {
+            json::string(out, level.as_str());
+            out.push(b':');
+            let set = index(profile).expand(selector, level).unwrap_or_default();
+            json::strings(out, set.iter().map(Target::id));
+        });
+        out.push(b'}');
+    });
+    out.extend_from_slice(b"},\"status\":\"ok\",\"targets\":[");
+    json::separated(out, profile.targets(), |out, target| {
+        one_target(profile, target, out)
+    });
+    out.extend_from_slice(b"],\"tool_version\":");
+    json::string(out, TOOL_VERSION);
+    out.push(b'}');
+    Ok(())
+}
+
+fn one_target(profile: Profile, target: Target, out: &mut Vec<u8>) {
+    let spec = target.spec();
+    let index = index(profile);
+    out.extend_from_slice(b"{\"aliases\":");
+    json::strings(out, index.aliases(target).iter().copied());
+    out.extend_from_slice(b",\"applicable\":");
+    out.extend_from_slice(if index.is_applicable(target) {
+        b"true"
+    } else {
+        b"false"
+    });
+    let cost_class = match spec.min_level {
+        Level::Header => "low",
+        Level::Metadata => "moderate",
+        Level::Deep => "high",
+    };
+    for (key, text) in [
+        ("cost_class", cost_class),
+        ("description", spec.description),
+        ("id", spec.id),
+        ("min_level", spec.min_level.as_str()),
+    ] {
+        member(out, key, text);
+    }
+    out.extend_from_slice(b",\"schema\":");
+    out.extend_from_slice(value_schema(spec.value_type).as_bytes());
+    member(out, "scope", spec.scope.as_str());
+    out.extend_from_slice(b",\"selectors\":");
+    let holds = |selector: &&str| {
+        index
+            .expand(selector, Level::Deep)
+            .is_some_and(|set| set.contains(target))
+    };
+    json::strings(out, BY_MEANING.into_iter().filter(holds));
+    out.extend_from_slice(b",\"supported_levels\":");
+    json::strings(out, index.supported_levels(target).map(Level::as_str));
+    member(out, "value_type", spec.value_type.as_str());
+    out.push(b'}');
+}
+
+/// The selectors in the order in which a target lists its own.
+const BY_MEANING: [&str; 9] = [
+    "@header",
+    "@default",
+    "@summary",
+    "@security",
+    "@structure",
+    "@assets",
+    "@quality",
+    "@format",
+    "@all",
+];
+
+/// The JSON Schema of a value type (contract §1.7).
+const fn value_schema(value_type: ValueType) -> &'static str {
+    match value_type {
+        ValueType::Text => r#"{"type":"string"}"#,
+        ValueType::TextOrNull => r#"{"type":["string","null"]}"#,
+        ValueType::Bool => r#"{"type":"boolean"}"#,
+        ValueType::BoolOrNull => r#"{"type":["boolean","null"]}"#,
+        ValueType::U64 => r#"{"minimum":0,"type":"integer"}"#,
+        ValueType::U64OrNull => r#"{"minimum":0,"type":["integer","null"]}"#,
+        ValueType::StringsOrNull | ValueType::TextsOrNull => {
+            r#"{"items":{"type":"string"},"type":["array","null"]}"#
+        }
+        ValueType::Texts => r#"{"items":{"type":"string"},"type":"array"}"#,
+        ValueType::Objects => r#"{"items":{"type":"object"},"type":"array"}"#,
+        ValueType::Object => r#"{"type":"object"}"#,
+        ValueType::ObjectOrNull => r#"{"type":["object","null"]}"#,
+    }
+}
+
+fn member(out: &mut Vec<u8>, key: &str, text: &str) {
+    out.push(b',');
+    json::string(out, key);
+    out.push(b':');
+    json::string(out, text);
+}
+
+fn tail(out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"schema_version\":");
+    json::number(out, SCHEMA_VERSION.into());
+    out.extend_from_slice(b",\"status\":\"ok\",\"tool_version\":");
+    json::string(out, TOOL_VERSION);
+    out.push(b'}');
+}

@@ -1,0 +1,151 @@
+//! One probe: route, plan, execute, report.
+
+use std::rc::Rc;
+
+use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
+use super::detect;
+use super::driver::{Driver, Probe};
+use super::error::{ProbeError, Result};
+use super::findings::{Findings, Status};
+use super::meter::Meter;
+use super::plan::Plan;
+use super::report::{KeyOrder, Report};
+use super::request::Request;
+use super::source::Source;
+
+/// A request with the plans that were made for it: one a profile, made at first need, so that the
+/// thousandth record of a process plans nothing.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    request: Request,
+    plans: [std::cell::OnceCell<Result<Rc<Plan>>>; Profile::COUNT],
+}
+
+impl Prepared {
+    pub(crate) fn new(request: Request) -> Self {
+        Self {
+            request,
+            plans: std::array::from_fn(|_| std::cell::OnceCell::new()),
+        }
+    }
+
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn plan(&self, profile: Profile) -> Result<Rc<Plan>> {
+        self.plans[profile as usize]
+            .get_or_init(|| Plan::new(&self.request, profile).map(Rc::new))
+            .clone()
+    }
+}
+
+/// Probes a source and appends its report, without line feed. Returns the exit status that the
+/// record stands for.
+///
+/// # Errors
+/// Everything that ends a probe without a report; nothing was appended then.
+pub(crate) fn run(
+    source: &Source,
+    prepared: &Prepared,
+    order: KeyOrder,
+    out: &mut Vec<u8>,
+) -> Result<u8> {
+    let extension = detect::extension(source.display_name());
+    let profile = detect::route(source, extension.as_deref())?;
+    let plan = prepared.plan(profile)?;
+    let request = prepared.request();
+    let mut findings = None;
+    let mut cut_short = None;
+    if !request.plan_only {
+        let probe = Probe {
+            source,
+            profile,
+            extension: extension.as_deref().unwrap_or_default(),
+            level: plan.level,
+            options: plan.options,
+            paths: &plan.paths,
+        };
+        let mut found = Findings::new(plan.wanted());
+        if let Err(error) = execute(&probe, &mut found) {
+            if !keep_what_is_known(&error, &plan, &mut found) {
+                return Err(error);
+            }
+            cut_short = Some(error);
+        }
+        findings = Some(found);
+    }
+    let meter = source.meter();
+    let report = Report {
+        source,
+        profile,
+        plan: &plan,
+        findings: findings.as_ref(),
+        cost: meter.cost(),
+        elapsed_ms: request.telemetry.then(|| elapsed_ms(meter)),
+        cut_short: cut_short.as_ref().map(ProbeError::message),
+    };
+    report.write(request.view, order, out);
+    Ok(if request.strict && !report.is_ok() {
+        5
+    } else {
+        0
+    })
+}
+
+fn elapsed_ms(meter: &Meter) -> f64 {
+    meter.elapsed().as_secs_f64() * 1000.0
+}
+
+fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
+    match probe.profile.driver() {
+        DriverId::Word | DriverId::Excel | DriverId::Powerpoint => unsupported(probe, out),
+        DriverId::Pdf => unsupported(probe, out),
+        DriverId::OfficeLegacy => unsupported(probe, out),
+        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => unsupported(probe, out),
+    }
+}
+
+/// Answers the identity targets and says of everything else that no driver can do it yet.
+fn unsupported(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
+    for path in probe.paths {
+        out.enter(*path);
+        super::driver::identity::put(probe, out);
+    }
+    for target in out.wanted().iter() {
+        out.no_value(target, Status::Unsupported);
+    }
+    Ok(())
+}
+
+#[allow(dead_code, reason = "drivers register one by one")]
+fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
+    let mut driver = D::open(probe)?;
+    for path in probe.paths {
+        probe.meter().check_clock()?;
+        out.enter(*path);
+        driver.run(*path, out)?;
+    }
+    Ok(())
+}
+
+/// A budget hit keeps the values that were known before it, if there are any beyond identity: what
+/// is missing is marked, and the report is partial. With nothing known, the probe is an error.
+fn keep_what_is_known(error: &ProbeError, plan: &Plan, found: &mut Findings) -> bool {
+    let is_fact = |target: Target| !IDENTITY.contains(target) && found.value(target).is_some();
+    if !error.is_budget() || !plan.requested.iter().any(is_fact) {
+        return false;
+    }
+    for target in plan.wanted().difference(plan.unsupported).iter() {
+        found.no_value(target, Status::BudgetExceeded);
+    }
+    true
+}
+
+/// What is known of every input that could be routed: no result worth keeping by itself.
+const IDENTITY: TargetSet = PathId::OoxmlIdentity
+    .spec()
+    .targets
+    .union(PathId::PdfHeader.spec().targets)
+    .union(PathId::IworkIdentity.spec().targets)
+    .union(PathId::OfficeLegacyCfbInventory.spec().targets);

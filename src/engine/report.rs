@@ -1,0 +1,362 @@
+//! Printing reports, straight into the output buffer.
+//!
+//! Two orders of keys exist (contract §2): a single-shot full report keeps declaration order;
+//! everything in `--jsonl` and every values view is sorted at all depths.
+
+use super::catalogue::{DriverId, Profile, Target, TargetSet};
+use super::findings::{Finding, Findings};
+use super::json;
+use super::meter::Cost;
+use super::plan::Plan;
+use super::source::Source;
+use super::version::TOOL_VERSION;
+use crate::contract::{Confidence, SCHEMA_VERSION, View};
+
+/// The order of keys of a full report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyOrder {
+    Declared,
+    Sorted,
+}
+
+/// Everything that a report is printed from.
+pub(crate) struct Report<'r> {
+    pub(crate) source: &'r Source,
+    pub(crate) profile: Profile,
+    pub(crate) plan: &'r Plan,
+    /// `None` when only the plan was asked for.
+    pub(crate) findings: Option<&'r Findings>,
+    pub(crate) cost: Cost,
+    /// Milliseconds since the start of the probe, with `--telemetry`.
+    pub(crate) elapsed_ms: Option<f64>,
+    /// Why the probe was cut short, when values that were already known are reported all the same.
+    pub(crate) cut_short: Option<&'r str>,
+}
+
+impl Report<'_> {
+    /// Whether every request was satisfied (`status` is `ok`). A plan alone always is.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.findings.is_none() || self.unresolved().is_empty()
+    }
+
+    /// Appends the report as compact JSON, without line feed.
+    pub(crate) fn write(&self, view: View, order: KeyOrder, out: &mut Vec<u8>) {
+        match (view, order) {
+            (View::Values, _) => self.write_values(out),
+            (View::Report, KeyOrder::Sorted) => self.write_sorted(out),
+            (View::Report, KeyOrder::Declared) => self.write_declared(out),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        if self.is_ok() { "ok" } else { "partial" }
+    }
+
+    /// Requested targets that nobody planned, or that came back without a value that satisfies.
+    fn unresolved(&self) -> TargetSet {
+        let Some(findings) = self.findings else {
+            return self.plan.unsupported;
+        };
+        let lacking = self.plan.requested.iter().filter(|target| {
+            findings.get(*target).is_none_or(|finding| {
+                finding.value.is_none() || finding.confidence < self.plan.minimum(*target)
+            })
+        });
+        self.plan.unsupported.union(lacking.collect())
+    }
+
+    fn write_sorted(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"diagnostics\":");
+        self.diagnostics(out, KeyOrder::Sorted);
+        out.extend_from_slice(b",\"driver\":");
+        self.driver(out);
+        out.extend_from_slice(b",\"execution\":{\"actual_cost\":{");
+        if let Some(elapsed) = self.elapsed_ms {
+            out.extend_from_slice(b"\"elapsed_ms\":");
+            json::float(out, elapsed);
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"expanded_bytes\":");
+        json::number(out, self.cost.expanded_bytes);
+        out.extend_from_slice(b",\"physical_bytes_read\":");
+        json::number(out, self.cost.physical_bytes);
+        out.extend_from_slice(b",\"random_reads\":");
+        json::number(out, self.cost.random_reads);
+        out.extend_from_slice(b"},\"estimated_cost\":");
+        json::number(out, self.plan.estimated_cost);
+        out.extend_from_slice(b",\"paths\":");
+        self.paths(out);
+        if !self.plan.granted.is_empty() {
+            out.extend_from_slice(b",\"piggyback_targets\":");
+            ids(out, self.plan.granted);
+        }
+        out.extend_from_slice(b",\"probe_level\":\"");
+        out.extend_from_slice(self.plan.level.as_str().as_bytes());
+        out.extend_from_slice(b"\",\"unresolved_targets\":");
+        ids(out, self.unresolved());
+        out.extend_from_slice(b"},\"input\":");
+        self.input(out, KeyOrder::Sorted);
+        out.extend_from_slice(b",\"results\":");
+        self.results(out, KeyOrder::Sorted);
+        out.extend_from_slice(b",\"schema_version\":");
+        json::number(out, SCHEMA_VERSION.into());
+        self.tail(out);
+    }
+
+    fn write_declared(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"schema_version\":");
+        json::number(out, SCHEMA_VERSION.into());
+        out.extend_from_slice(b",\"tool_version\":");
+        json::string(out, TOOL_VERSION);
+        out.extend_from_slice(b",\"status\":");
+        json::string(out, self.status());
+        out.extend_from_slice(b",\"input\":");
+        self.input(out, KeyOrder::Declared);
+        out.extend_from_slice(b",\"driver\":");
+        self.driver(out);
+        out.extend_from_slice(b",\"results\":");
+        self.results(out, KeyOrder::Declared);
+        out.extend_from_slice(b",\"execution\":{\"probe_level\":\"");
+        out.extend_from_slice(self.plan.level.as_str().as_bytes());
+        out.extend_from_slice(b"\",\"paths\":");
+        self.paths(out);
+        out.extend_from_slice(b",\"estimated_cost\":");
+        json::number(out, self.plan.estimated_cost);
+        out.extend_from_slice(b",\"actual_cost\":{\"physical_bytes_read\":");
+        json::number(out, self.cost.physical_bytes);
+        out.extend_from_slice(b",\"expanded_bytes\":");
+        json::number(out, self.cost.expanded_bytes);
+        out.extend_from_slice(b",\"random_reads\":");
+        json::number(out, self.cost.random_reads);
+        if let Some(elapsed) = self.elapsed_ms {
+            out.extend_from_slice(b",\"elapsed_ms\":");
+            json::float(out, elapsed);
+        }
+        out.extend_from_slice(b"},\"unresolved_targets\":");
+        ids(out, self.unresolved());
+        if !self.plan.granted.is_empty() {
+            out.extend_from_slice(b",\"piggyback_targets\":");
+            ids(out, self.plan.granted);
+        }
+        out.extend_from_slice(b"},\"diagnostics\":");
+        self.diagnostics(out, KeyOrder::Declared);
+        out.push(b'}');
+    }
+
+    fn write_values(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"diagnostics\":");
+        self.diagnostics(out, KeyOrder::Sorted);
+        out.extend_from_slice(b",\"driver\":");
+        self.driver(out);
+        out.extend_from_slice(b",\"input\":");
+        self.input(out, KeyOrder::Sorted);
+        out.extend_from_slice(b",\"piggyback_targets\":");
+        ids(out, self.plan.granted);
+        out.extend_from_slice(b",\"schema_version\":");
+        json::number(out, SCHEMA_VERSION.into());
+        out.extend_from_slice(b",\"status\":");
+        json::string(out, self.status());
+        out.extend_from_slice(b",\"tool_version\":");
+        json::string(out, TOOL_VERSION);
+        out.extend_from_slice(b",\"unresolved_targets\":");
+        ids(out, self.unresolved());
+        out.extend_from_slice(b",\"values\":{");
+        if let Some(findings) = self.findings {
+            let known = self
+                .plan
+                .wanted()
+                .iter()
+                .filter_map(|target| findings.value(target).map(|value| (target, value)));
+            json::separated(out, known, |out, (target, value)| {
+                key(out, target);
+                value.write(out);
+            });
+        }
+        out.extend_from_slice(b"},\"view\":\"values\"}");
+    }
+
+    fn tail(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"status\":");
+        json::string(out, self.status());
+        out.extend_from_slice(b",\"tool_version\":");
+        json::string(out, TOOL_VERSION);
+        out.push(b'}');
+    }
+
+    fn driver(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"id\":");
+        json::string(out, DriverId::as_str(self.profile.driver()));
+        out.extend_from_slice(b",\"profile\":");
+        json::string(out, self.profile.name());
+        out.push(b'}');
+    }
+
+    fn input(&self, out: &mut Vec<u8>, order: KeyOrder) {
+        out.extend_from_slice(b"{\"display_name\":");
+        json::string(out, self.source.display_name());
+        let size = |out: &mut Vec<u8>| {
+            out.extend_from_slice(b",\"file_size\":");
+            json::number(out, self.source.size());
+        };
+        if order == KeyOrder::Sorted {
+            size(out);
+        }
+        out.extend_from_slice(b",\"source_kind\":");
+        json::string(out, self.source.kind().as_str());
+        if order == KeyOrder::Declared {
+            size(out);
+        }
+        out.push(b'}');
+    }
+
+    fn paths(&self, out: &mut Vec<u8>) {
+        json::strings(out, self.plan.paths.iter().map(|path| path.name()));
+    }
+
+    fn results(&self, out: &mut Vec<u8>, order: KeyOrder) {
+        out.push(b'{');
+        json::separated(out, self.plan.wanted().iter(), |out, target| {
+            key(out, target);
+            self.evidence(target).write(target, order, out);
+        });
+        out.push(b'}');
+    }
+
+    fn evidence(&self, target: Target) -> Evidence<'_> {
+        match self.findings.map(|findings| findings.get(target)) {
+            Some(Some(finding)) => Evidence::Found(finding),
+            _ if self.plan.unsupported.contains(target) => Evidence::None {
+                status: "unsupported",
+                path: "planner",
+            },
+            Some(None) => Evidence::None {
+                status: "unknown",
+                path: "planner",
+            },
+            None => Evidence::None {
+                status: "planned",
+                path: "plan-only",
+            },
+        }
+    }
+
+    fn diagnostics(&self, out: &mut Vec<u8>, order: KeyOrder) {
+        out.push(b'[');
+        let mut first = true;
+        let mut emit = |code: &str, message: &str| {
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+            let members: [(&str, &str); 3] = match order {
+                KeyOrder::Sorted => [("code", code), ("level", "warning"), ("message", message)],
+                KeyOrder::Declared => [("level", "warning"), ("code", code), ("message", message)],
+            };
+            out.push(b'{');
+            json::separated(out, members, |out, (name, text)| {
+                json::string(out, name);
+                out.push(b':');
+                json::string(out, text);
+            });
+            out.push(b'}');
+        };
+        for target in self.plan.unsupported.iter() {
+            let message = format!(
+                "{} is not supported at probe level {} with the requested confidence",
+                target.id(),
+                self.plan.level
+            );
+            emit("UNSUPPORTED_TARGET_AT_REQUESTED_LEVEL", &message);
+        }
+        let Some(findings) = self.findings else {
+            out.push(b']');
+            return;
+        };
+        for target in self.unresolved().difference(self.plan.unsupported).iter() {
+            match findings
+                .get(target)
+                .filter(|finding| finding.value.is_some())
+            {
+                Some(finding) => {
+                    let message = format!(
+                        "{} has confidence {} below the requested {}",
+                        target.id(),
+                        finding.confidence,
+                        self.plan.minimum(target)
+                    );
+                    emit("INSUFFICIENT_CONFIDENCE", &message);
+                }
+                None => {
+                    let message =
+                        format!("{} could not be resolved from this document", target.id());
+                    emit("UNRESOLVED_TARGET", &message);
+                }
+            }
+        }
+        if let Some(reason) = self.cut_short {
+            emit("BUDGET_EXCEEDED", reason);
+        }
+        out.push(b']');
+    }
+}
+
+/// One entry of `results`.
+enum Evidence<'f> {
+    Found(&'f Finding),
+    None {
+        status: &'static str,
+        path: &'static str,
+    },
+}
+
+impl Evidence<'_> {
+    fn write(&self, target: Target, order: KeyOrder, out: &mut Vec<u8>) {
+        let (status, value, confidence, path, source) = match self {
+            Self::Found(finding) => (
+                finding.status.as_str(),
+                finding.value.as_ref(),
+                finding.confidence,
+                finding.path.name(),
+                finding.source.as_ref(),
+            ),
+            Self::None { status, path } => (*status, None, Confidence::None, *path, "none"),
+        };
+        let text = |out: &mut Vec<u8>, name: &str, text: &str| {
+            out.extend_from_slice(name.as_bytes());
+            json::string(out, text);
+        };
+        let score = |out: &mut Vec<u8>| {
+            text(out, "\"confidence\":", confidence.as_str());
+            out.extend_from_slice(b",\"confidence_score\":");
+            json::float(out, confidence.score());
+            text(out, ",\"path\":", path);
+            text(out, ",\"source\":", source);
+        };
+        out.push(b'{');
+        if order == KeyOrder::Sorted {
+            score(out);
+            text(out, ",\"status\":", status);
+            text(out, ",\"target\":", target.id());
+        } else {
+            text(out, "\"target\":", target.id());
+            text(out, ",\"status\":", status);
+        }
+        if let Some(value) = value {
+            out.extend_from_slice(b",\"value\":");
+            value.write(out);
+        }
+        if order == KeyOrder::Declared {
+            out.push(b',');
+            score(out);
+        }
+        out.push(b'}');
+    }
+}
+
+fn key(out: &mut Vec<u8>, target: Target) {
+    json::string(out, target.id());
+    out.push(b':');
+}
+
+fn ids(out: &mut Vec<u8>, set: TargetSet) {
+    json::strings(out, set.iter().map(Target::id));
+}
