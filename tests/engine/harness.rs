@@ -1,0 +1,102 @@
+//! A small vocabulary for tests that drive the engine.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// Runs the engine once with these arguments and this standard input.
+pub fn run(arguments: &[&str], stdin: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
+        .arg("engine")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    // A child that refuses its arguments never reads, so a failed write is no failure of the test.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+/// The one JSON value that a run printed.
+pub fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {:?}", String::from_utf8_lossy(&output.stdout)))
+}
+
+/// A persistent engine: one record in, one reply out.
+pub struct Engine {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Engine {
+    /// Starts `deckprobe-mcp engine --jsonl` with more arguments.
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
+            .args(["engine", "--jsonl"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            child,
+            stdin,
+            stdout,
+        }
+    }
+
+    /// Sends one record and returns its reply.
+    pub fn ask(&mut self, record: &Value) -> Value {
+        serde_json::from_str(&self.ask_text(record)).unwrap()
+    }
+
+    /// Sends one record and returns its reply as it was printed.
+    pub fn ask_text(&mut self, record: &Value) -> String {
+        writeln!(self.stdin, "{record}").unwrap();
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        assert!(line.ends_with('\n'), "no whole reply to {record}: {line:?}");
+        line
+    }
+
+    /// Probes bytes under a name.
+    pub fn probe(&mut self, name: &str, bytes: &[u8]) -> Value {
+        self.ask(&record(name, bytes))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A record that carries its bytes.
+pub fn record(name: &str, bytes: &[u8]) -> Value {
+    use base64::Engine as _;
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    json!({ "name": name, "data_base64": data })
+}
+
+/// The value of a target in a full report.
+pub fn value<'r>(report: &'r Value, target: &str) -> Option<&'r Value> {
+    report["results"][target].get("value")
+}
+
+/// The shared folder with the corpus and the reference reports, where this machine has it.
+pub fn shared() -> Option<PathBuf> {
+    std::env::var_os("DECKPROBE_TEST_SHARED").map(PathBuf::from)
+}
