@@ -92,6 +92,7 @@ pub fn record(name: &str, bytes: &[u8]) -> Value {
 }
 
 /// The value of a target in a full report.
+#[allow(dead_code, reason = "for the drivers' modules")]
 pub fn value<'r>(report: &'r Value, target: &str) -> Option<&'r Value> {
     report["results"][target].get("value")
 }
