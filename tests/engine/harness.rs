@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// Runs the engine once with these arguments and this standard input.
-pub fn run(arguments: &[&str], stdin: &[u8]) -> Output {
+pub(crate) fn run(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
         .arg("engine")
         .args(arguments)
@@ -26,13 +26,13 @@ pub fn run(arguments: &[&str], stdin: &[u8]) -> Output {
 }
 
 /// The one JSON value that a run printed.
-pub fn json_of(output: &Output) -> Value {
+pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {:?}", String::from_utf8_lossy(&output.stdout)))
 }
 
 /// A persistent engine: one record in, one reply out.
-pub struct Engine {
+pub(crate) struct Engine {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -40,7 +40,7 @@ pub struct Engine {
 
 impl Engine {
     /// Starts `deckprobe-mcp engine --jsonl` with more arguments.
-    pub fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
             .args(["engine", "--jsonl"])
             .args(arguments)
@@ -58,12 +58,12 @@ impl Engine {
     }
 
     /// Sends one record and returns its reply.
-    pub fn ask(&mut self, record: &Value) -> Value {
+    pub(crate) fn ask(&mut self, record: &Value) -> Value {
         serde_json::from_str(&self.ask_text(record)).unwrap()
     }
 
     /// Sends one record and returns its reply as it was printed.
-    pub fn ask_text(&mut self, record: &Value) -> String {
+    pub(crate) fn ask_text(&mut self, record: &Value) -> String {
         writeln!(self.stdin, "{record}").unwrap();
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// Probes bytes under a name.
-    pub fn probe(&mut self, name: &str, bytes: &[u8]) -> Value {
+    pub(crate) fn probe(&mut self, name: &str, bytes: &[u8]) -> Value {
         self.ask(&record(name, bytes))
     }
 }
@@ -85,7 +85,7 @@ impl Drop for Engine {
 }
 
 /// A record that carries its bytes.
-pub fn record(name: &str, bytes: &[u8]) -> Value {
+pub(crate) fn record(name: &str, bytes: &[u8]) -> Value {
     use base64::Engine as _;
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
     json!({ "name": name, "data_base64": data })
@@ -93,11 +93,11 @@ pub fn record(name: &str, bytes: &[u8]) -> Value {
 
 /// The value of a target in a full report.
 #[allow(dead_code, reason = "for the drivers' modules")]
-pub fn value<'r>(report: &'r Value, target: &str) -> Option<&'r Value> {
+pub(crate) fn value<'r>(report: &'r Value, target: &str) -> Option<&'r Value> {
     report["results"][target].get("value")
 }
 
 /// The shared folder with the corpus and the reference reports, where this machine has it.
-pub fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     std::env::var_os("DECKPROBE_TEST_SHARED").map(PathBuf::from)
 }
