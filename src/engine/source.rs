@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 
 use super::error::{ProbeError, Result};
 use super::meter::Meter;
@@ -35,16 +36,22 @@ pub(crate) struct Source {
     display_name: String,
     kind: SourceKind,
     size: u64,
-    data: Data,
+    /// Shared with the inputs inside this one.
+    data: Rc<Data>,
+    /// Where the input begins in `data`.
+    base: u64,
     /// The first bytes, kept from the look at the signature.
     head: OnceCell<Vec<u8>>,
-    meter: Meter,
+    /// One for the whole probe.
+    meter: Rc<Meter>,
 }
 
 #[derive(Debug)]
 enum Data {
     File(File),
     Bytes(Vec<u8>),
+    /// Bytes that were read and charged before.
+    Unpacked(Vec<u8>),
 }
 
 impl Source {
@@ -63,8 +70,14 @@ impl Source {
         };
         let looked_up = std::fs::metadata(path).map_err(|error| describe(&error))?;
         let not_regular = || {
+            let hint = if looked_up.is_dir() && is_package_name(path) {
+                " (a directory package: compress it to a ZIP file of this name, or save it again as \
+                 a single file)"
+            } else {
+                ""
+            };
             ProbeError::invalid(format_args!(
-                "input is not a regular file: {}",
+                "input is not a regular file: {}{hint}",
                 path.display()
             ))
         };
@@ -82,9 +95,10 @@ impl Source {
             display_name: display_name.or_else(last).unwrap_or("<input>").to_owned(),
             kind: SourceKind::LocalFile,
             size: opened.len(),
-            data: Data::File(file),
+            data: Rc::new(Data::File(file)),
+            base: 0,
             head: OnceCell::new(),
-            meter: Meter::start(limits),
+            meter: Rc::new(Meter::start(limits)),
         })
     }
 
@@ -118,10 +132,40 @@ impl Source {
             display_name: display_name.to_owned(),
             kind,
             size,
-            data: Data::Bytes(bytes),
+            data: Rc::new(Data::Bytes(bytes)),
+            base: 0,
             head: OnceCell::new(),
-            meter: Meter::start(limits),
+            meter: Rc::new(Meter::start(limits)),
         })
+    }
+
+    /// A range of this input as an input of its own: an archive in an archive. Both spend from one
+    /// meter.
+    pub(crate) fn part(&self, offset: u64, len: u64) -> Self {
+        let offset = offset.min(self.size);
+        Self {
+            display_name: self.display_name.clone(),
+            kind: self.kind,
+            size: len.min(self.size - offset),
+            data: Rc::clone(&self.data),
+            base: self.base + offset,
+            head: OnceCell::new(),
+            meter: Rc::clone(&self.meter),
+        }
+    }
+
+    /// Bytes that were unpacked from this input, as an input of their own. Reading them costs nothing
+    /// more.
+    pub(crate) fn unpacked(&self, bytes: Vec<u8>) -> Self {
+        Self {
+            display_name: self.display_name.clone(),
+            kind: self.kind,
+            size: bytes.len() as u64,
+            data: Rc::new(Data::Unpacked(bytes)),
+            base: 0,
+            head: OnceCell::new(),
+            meter: Rc::clone(&self.meter),
+        }
     }
 
     pub(crate) fn display_name(&self) -> &str {
@@ -168,14 +212,19 @@ impl Source {
             buffer[..kept.len()].copy_from_slice(kept);
             return Ok(kept.len());
         }
-        self.meter.charge_physical(offset, available)?;
+        let offset = self.base + offset;
+        if matches!(*self.data, Data::Unpacked(_)) {
+            self.meter.check_clock()?;
+        } else {
+            self.meter.charge_physical(offset, available)?;
+        }
         #[expect(
             clippy::cast_possible_truncation,
             reason = "at most the length of the buffer"
         )]
         let wanted = &mut buffer[..available as usize];
-        match &self.data {
-            Data::Bytes(bytes) => {
+        match &*self.data {
+            Data::Bytes(bytes) | Data::Unpacked(bytes) => {
                 #[expect(
                     clippy::cast_possible_truncation,
                     reason = "below the length in memory"
@@ -230,7 +279,8 @@ impl Source {
     pub(crate) fn read_range(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
         let available = self.size.saturating_sub(offset).min(len);
         let spent = self.meter.cost().physical_bytes;
-        if available > self.meter.limits().physical_bytes.saturating_sub(spent) {
+        let counted = !matches!(*self.data, Data::Unpacked(_));
+        if counted && available > self.meter.limits().physical_bytes.saturating_sub(spent) {
             // Refused here, before the buffer exists.
             self.meter.charge_physical(offset, available)?;
         }
@@ -241,6 +291,15 @@ impl Source {
         buffer.truncate(filled);
         Ok(buffer)
     }
+}
+
+/// Whether applications save documents of this name as directories too.
+fn is_package_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| {
+        ["key", "numbers", "pages"]
+            .iter()
+            .any(|package| extension.eq_ignore_ascii_case(package))
+    })
 }
 
 #[cfg(unix)]
@@ -271,6 +330,21 @@ impl Source {
 mod tests {
     use super::*;
     use crate::contract::{Budget, Level};
+
+    #[test]
+    fn an_input_in_an_input_has_its_own_borders_and_the_same_meter() {
+        let source = Source::for_test("x.key", *b"0123456789");
+        let part = source.part(2, 5).part(1, 100);
+        assert_eq!(
+            (part.size(), part.read_range(0, 100).unwrap()),
+            (4, b"3456".to_vec())
+        );
+        assert_eq!(source.meter().cost().physical_bytes, 4);
+        assert_eq!(source.part(20, 5).size(), 0);
+        let unpacked = source.unpacked(b"abc".to_vec());
+        assert_eq!(unpacked.read_range(1, 9).unwrap(), b"bc");
+        assert_eq!(source.meter().cost().physical_bytes, 4);
+    }
 
     #[test]
     fn reads_are_clipped_at_the_end_and_counted() {

@@ -15,7 +15,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 pub(crate) use self::chunks::{Decoder, Feed};
-pub(crate) use self::wire::{Broken, Field, Fields, Wire, reference};
+pub(crate) use self::wire::{Broken, Field, Fields, Wire};
 use super::super::error::{ProbeError, Result};
 use super::super::meter::Meter;
 
@@ -62,7 +62,7 @@ impl Census {
 
     fn archive(&mut self, meter: &Meter) -> Result<()> {
         self.archives += 1;
-        if self.archives % 1024 == 0 {
+        if self.archives.is_multiple_of(1024) {
             meter.check_clock()?;
         }
         limit(self.archives, meter)

@@ -10,6 +10,7 @@
 //! budget as an I/O error that cannot be told from an absent part.
 
 mod directory;
+mod stream;
 mod window;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use std::cmp::Ordering;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use self::directory::Record;
+pub(crate) use self::stream::EntryStream;
 use self::window::Window;
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::source::Source;
@@ -34,7 +36,7 @@ const MAX_RATIO: u64 = 1032;
 
 /// An open archive. It knows its entries and has read none of them.
 pub(crate) struct Archive<'s> {
-    source: &'s Source,
+    source: Held<'s>,
     window: Window,
     /// All names, one after the other.
     names: String,
@@ -44,6 +46,23 @@ pub(crate) struct Archive<'s> {
     by_key: Vec<(u64, u32)>,
     /// Made at the first packed entry and used again for the others: its tables are not small.
     inflate: RefCell<Option<Decompress>>,
+}
+
+/// The input that an archive reads: the caller's, or its own when it lies in another archive.
+enum Held<'s> {
+    Lent(&'s Source),
+    Own(Box<Source>),
+}
+
+impl std::ops::Deref for Held<'_> {
+    type Target = Source;
+
+    fn deref(&self) -> &Source {
+        match self {
+            Self::Lent(source) => source,
+            Self::Own(source) => source,
+        }
+    }
 }
 
 /// One entry of an archive.
@@ -98,8 +117,12 @@ impl<'s> Archive<'s> {
     /// `MALFORMED_INPUT` when there is no readable directory; `BUDGET_EXCEEDED` also for more distinct
     /// entries than the budget allows.
     pub(crate) fn open(source: &'s Source) -> Result<Self> {
+        Self::read_directory(Held::Lent(source))
+    }
+
+    fn read_directory(source: Held<'s>) -> Result<Self> {
         let mut window = Window::default();
-        let directory = directory::read(source, &mut window)?;
+        let directory = directory::read(&source, &mut window)?;
         let mut archive = Self {
             source,
             window,
@@ -109,7 +132,8 @@ impl<'s> Archive<'s> {
             inflate: RefCell::new(None),
         };
         archive.index()?;
-        source.meter().check_entries(archive.records.len() as u64)?;
+        let entries = archive.records.len() as u64;
+        archive.source.meter().check_entries(entries)?;
         Ok(archive)
     }
 
@@ -204,7 +228,7 @@ impl<'s> Archive<'s> {
         if entry.record.packed_size != entry.record.size {
             return Err(damaged(entry, "it is stored, but its two sizes differ"));
         }
-        let content = self.window.range(self.source, start, wanted)?.into_owned();
+        let content = self.window.range(&self.source, start, wanted)?.into_owned();
         self.charge(entry, content.len())?;
         if (content.len() as u64) < wanted {
             return Err(damaged(entry, "the file ends inside it"));
@@ -235,7 +259,7 @@ impl<'s> Archive<'s> {
         while taken < packed_size {
             let piece =
                 self.window
-                    .range(self.source, start + taken, chunk.min(packed_size - taken))?;
+                    .range(&self.source, start + taken, chunk.min(packed_size - taken))?;
             if piece.is_empty() {
                 break;
             }
@@ -306,7 +330,7 @@ impl<'s> Archive<'s> {
     fn data_start(&self, entry: Entry<'_>) -> Result<u64> {
         let header =
             self.window
-                .range(self.source, entry.record.offset, directory::LOCAL_HEADER)?;
+                .range(&self.source, entry.record.offset, directory::LOCAL_HEADER)?;
         directory::local_header_length(&header)
             .map(|length| entry.record.offset + length)
             .ok_or_else(|| damaged(entry, "there is no local header where it should be"))

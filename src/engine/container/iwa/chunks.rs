@@ -1,6 +1,7 @@
 //! From the bytes of a component to its joined chunks.
 
 use super::malformed;
+use crate::engine::container::zip::EntryStream;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
 
@@ -23,6 +24,12 @@ pub(crate) trait Feed {
     /// # Errors
     /// What keeps them from being read, and budget errors.
     fn more(&mut self, out: &mut Vec<u8>) -> Result<bool>;
+}
+
+impl Feed for EntryStream<'_, '_> {
+    fn more(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+        EntryStream::more(self, out)
+    }
 }
 
 /// Decodes a component from front to back.

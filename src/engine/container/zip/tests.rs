@@ -9,7 +9,7 @@ use crate::engine::source::SourceKind;
     clippy::cast_possible_truncation
 )]
 #[path = "../../../../tests/engine/support/zip.rs"]
-mod build;
+pub(super) mod build;
 
 use build::{Packing, Part};
 
