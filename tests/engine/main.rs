@@ -8,3 +8,4 @@
 
 mod core;
 mod harness;
+mod schema;
