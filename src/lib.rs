@@ -5,6 +5,10 @@
 //! verbatim. The built-in [`engine`] is reached only through such a child. See
 //! `docs/architecture.md` for the picture and the invariants.
 
+pub mod access;
+pub mod config;
 pub mod contract;
 pub mod engine;
+pub mod mcp;
 pub mod supervisor;
+pub mod telemetry;

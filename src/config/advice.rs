@@ -1,0 +1,90 @@
+//! Settings that parse and still look wrong: said at start, never fatal.
+
+use std::time::Duration;
+
+use super::{Config, EngineKind, VARIABLES};
+
+/// Below this, a number of milliseconds looks like a number of seconds.
+const SUSPICIOUS: Duration = Duration::from_millis(200);
+/// An idle limit shorter than this retires prewarmed children before a person has typed a prompt.
+const SHORT_IDLE: Duration = Duration::from_secs(5);
+/// The time after which many clients give up on a call.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Sentences about settings that fight each other or look like a slip.
+pub(super) fn warnings<'n>(config: &Config, set: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut out = Vec::new();
+    small_milliseconds(config, &mut out);
+    fights(config, &mut out);
+    out.extend(set.filter_map(unknown_variable));
+    out
+}
+
+fn small_milliseconds(config: &Config, out: &mut Vec<String>) {
+    let limits = [
+        ("DECKPROBE_MCP_TIMEOUT_MS", Some(config.record_timeout)),
+        ("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", Some(config.queue_timeout)),
+        ("DECKPROBE_MCP_DRAIN_MS", Some(config.drain)),
+        ("DECKPROBE_MCP_IDLE_MS", config.idle),
+        ("DECKPROBE_MCP_MAX_AGE_MS", config.max_age),
+    ];
+    for (name, limit) in limits {
+        if let Some(limit) = limit.filter(|limit| !limit.is_zero() && *limit < SUSPICIOUS) {
+            let ms = limit.as_millis();
+            out.push(format!(
+                "{name}={ms} means {ms} milliseconds; for {ms} seconds write {ms}000"
+            ));
+        }
+    }
+}
+
+fn fights(config: &Config, out: &mut Vec<String>) {
+    let n = config.max_concurrency;
+    if config.prewarm > n {
+        out.push(format!(
+            "DECKPROBE_MCP_PREWARM={} is above DECKPROBE_MCP_MAX_CONCURRENCY={n}; {n} are started",
+            config.prewarm
+        ));
+    }
+    if let Some(idle) = config.idle.filter(|idle| *idle < SHORT_IDLE)
+        && config.prewarm > 0
+    {
+        out.push(format!(
+            "DECKPROBE_MCP_IDLE_MS={} retires the prewarmed children before they are likely to be \
+             used; raise it, or set DECKPROBE_MCP_PREWARM=0",
+            idle.as_millis()
+        ));
+    }
+    let longest = config.queue_timeout.saturating_add(config.record_timeout);
+    if longest >= CLIENT_PATIENCE {
+        out.push(format!(
+            "DECKPROBE_MCP_QUEUE_TIMEOUT_MS + DECKPROBE_MCP_TIMEOUT_MS = {} ms; many clients give \
+             up after 60000 ms and never see the answer",
+            longest.as_millis()
+        ));
+    }
+    if config.engine.kind == EngineKind::Builtin
+        && let Some(binary) = &config.engine.binary
+    {
+        out.push(format!(
+            "DECKPROBE_MCP_BIN={:?} is ignored because DECKPROBE_MCP_ENGINE=builtin",
+            binary.to_string_lossy()
+        ));
+    }
+}
+
+/// A variable of our prefix that nobody reads is most likely misspelt.
+fn unknown_variable(name: &str) -> Option<String> {
+    if !name.starts_with("DECKPROBE_MCP_") || VARIABLES.contains(&name) {
+        return None;
+    }
+    let nearest = VARIABLES
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), *known))
+        .min()
+        .filter(|(distance, _)| *distance <= 3);
+    Some(match nearest {
+        Some((_, known)) => format!("{name} is not a known variable; did you mean {known}?"),
+        None => format!("{name} is not a known variable and has no effect"),
+    })
+}

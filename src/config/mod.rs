@@ -1,0 +1,295 @@
+//! Environment variables and flags → one validated [`Config`].
+//!
+//! This is the only place that reads the environment. A value that does not parse stops the start
+//! with one message about all of them ([`ConfigError`]); one that parses and still looks like a slip
+//! becomes a line in [`Config::warnings`], to be logged at start.
+
+mod advice;
+mod reader;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use reader::{ConfigError, Lookup};
+use reader::{Reader, resolve_directory};
+
+/// Every variable that is read somewhere in the program.
+pub const VARIABLES: &[&str] = &[
+    "DECKPROBE_MCP_BIN",
+    "DECKPROBE_MCP_ENGINE",
+    "DECKPROBE_MCP_ROOTS",
+    "DECKPROBE_MCP_TIMEOUT_MS",
+    "DECKPROBE_MCP_MAX_CONCURRENCY",
+    "DECKPROBE_MCP_MAX_BATCH",
+    "DECKPROBE_MCP_MAX_QUEUE",
+    "DECKPROBE_MCP_QUEUE_TIMEOUT_MS",
+    "DECKPROBE_MCP_DRAIN_MS",
+    "DECKPROBE_MCP_PREWARM",
+    "DECKPROBE_MCP_IDLE_MS",
+    "DECKPROBE_MCP_MAX_RECORDS",
+    "DECKPROBE_MCP_MAX_AGE_MS",
+    "DECKPROBE_MCP_MAX_RSS_MB",
+    "DECKPROBE_MCP_SANDBOX",
+    "DECKPROBE_MCP_LOG",
+    "DECKPROBE_MCP_LOG_FORMAT",
+];
+
+/// Longest time that may be configured: a week. Nothing longer is meant, and adding it to a clock
+/// cannot overflow.
+const MAX_MS: u64 = 7 * 24 * 3600 * 1000;
+
+/// What the whole program runs by. Nothing below it reads the environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Which engine to run.
+    pub engine: EngineChoice,
+    /// The allow-list as real paths; empty for no restriction.
+    pub roots: Vec<PathBuf>,
+    /// Hard deadline of one record, from its hand-over to a child.
+    pub record_timeout: Duration,
+    /// Most engine processes alive at once; at least 1.
+    pub max_concurrency: usize,
+    /// Most paths in one `probe_batch`.
+    pub max_batch: usize,
+    /// Most calls that wait for a worker; a batch counts as one.
+    pub max_queue: usize,
+    /// Longest wait for a worker.
+    pub queue_timeout: Duration,
+    /// Longest wait for calls in flight after the client closed its end.
+    pub drain: Duration,
+    /// Children started before the first call; may exceed `max_concurrency`, which then rules.
+    pub prewarm: usize,
+    /// How long a child may idle; `None` for ever.
+    pub idle: Option<Duration>,
+    /// Records before a child is recycled; `None` for no limit.
+    pub max_records: Option<u64>,
+    /// Age at which a child is recycled; `None` for no limit.
+    pub max_age: Option<Duration>,
+    /// Resident bytes above which a child is recycled; `None` for no limit.
+    pub max_rss_bytes: Option<u64>,
+    /// Whether children must, may or must not be confined.
+    pub sandbox: SandboxMode,
+    /// What is logged, always to stderr.
+    pub log: LogSettings,
+    /// Sentences about settings that look like a slip.
+    pub warnings: Vec<String>,
+}
+
+/// Which engine to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineChoice {
+    /// An explicit external binary.
+    pub binary: Option<PathBuf>,
+    /// Which kind may be chosen.
+    pub kind: EngineKind,
+}
+
+/// Which kind of engine may be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// An external engine where one is found, else the built-in one.
+    #[default]
+    Auto,
+    /// An external engine or nothing.
+    External,
+    /// The built-in engine.
+    Builtin,
+}
+
+/// Whether children are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// As far as the system allows; what is missing is logged.
+    #[default]
+    Auto,
+    /// Refuse to start a child that cannot be confined.
+    Require,
+    /// Not at all.
+    Off,
+}
+
+/// What is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// A `tracing` filter.
+    pub filter: String,
+    /// The shape of a line.
+    pub format: LogFormat,
+}
+
+/// The shape of a log line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What a command line may override.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// `--root DIR`: the single entry of the allow-list.
+    pub root: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads the process environment.
+    ///
+    /// # Errors
+    /// When any variable cannot be used; the message holds all of them.
+    pub fn from_env(overrides: &Overrides) -> Result<Self, ConfigError> {
+        let set: Vec<String> = std::env::vars_os()
+            .filter_map(|(name, _)| name.into_string().ok())
+            .collect();
+        Self::load(
+            &|name| std::env::var_os(name),
+            set.iter().map(String::as_str),
+            overrides,
+        )
+    }
+
+    /// Reads variables through `lookup`; `set` are the names that exist, for finding misspelt ones.
+    ///
+    /// # Errors
+    /// When any variable cannot be used; the message holds all of them.
+    pub fn load<'n>(
+        lookup: Lookup<'_>,
+        set: impl Iterator<Item = &'n str>,
+        overrides: &Overrides,
+    ) -> Result<Self, ConfigError> {
+        let mut read = Reader::new(lookup);
+        let mut config = Self {
+            engine: engine(&mut read),
+            roots: roots(&mut read, overrides),
+            record_timeout: ms(&mut read, "DECKPROBE_MCP_TIMEOUT_MS", 30_000, 1),
+            max_concurrency: count(&mut read, "DECKPROBE_MCP_MAX_CONCURRENCY", 4, 1, 1024),
+            max_batch: count(&mut read, "DECKPROBE_MCP_MAX_BATCH", 64, 1, 100_000),
+            max_queue: count(&mut read, "DECKPROBE_MCP_MAX_QUEUE", 1024, 0, 1_000_000),
+            queue_timeout: ms(&mut read, "DECKPROBE_MCP_QUEUE_TIMEOUT_MS", 20_000, 1),
+            drain: ms(&mut read, "DECKPROBE_MCP_DRAIN_MS", 30_000, 0),
+            prewarm: count(&mut read, "DECKPROBE_MCP_PREWARM", 1, 0, 1024),
+            idle: some_ms(&mut read, "DECKPROBE_MCP_IDLE_MS", 300_000),
+            max_records: never_if_zero(read.number(
+                "DECKPROBE_MCP_MAX_RECORDS",
+                "records (0 = never)",
+                10_000,
+                0..=u64::from(u32::MAX),
+            )),
+            max_age: some_ms(&mut read, "DECKPROBE_MCP_MAX_AGE_MS", 3_600_000),
+            max_rss_bytes: never_if_zero(read.number(
+                "DECKPROBE_MCP_MAX_RSS_MB",
+                "MiB (0 = never)",
+                512,
+                0..=1024 * 1024,
+            ))
+            .map(|mib| mib * 1024 * 1024),
+            sandbox: read.word(
+                "DECKPROBE_MCP_SANDBOX",
+                &[
+                    ("auto", SandboxMode::Auto),
+                    ("require", SandboxMode::Require),
+                    ("off", SandboxMode::Off),
+                ],
+                SandboxMode::Auto,
+            ),
+            log: log(&mut read),
+            warnings: Vec::new(),
+        };
+        read.finish()?;
+        config.warnings = advice::warnings(&config, set);
+        Ok(config)
+    }
+}
+
+impl Default for Config {
+    /// Every default, with nothing read from the environment.
+    fn default() -> Self {
+        let nothing = |_: &str| -> Option<OsString> { None };
+        Self::load(&nothing, std::iter::empty(), &Overrides::default())
+            .unwrap_or_else(|error| unreachable!("the defaults are accepted: {error}"))
+    }
+}
+
+fn engine(read: &mut Reader<'_>) -> EngineChoice {
+    EngineChoice {
+        binary: read.path("DECKPROBE_MCP_BIN"),
+        kind: read.word(
+            "DECKPROBE_MCP_ENGINE",
+            &[
+                ("auto", EngineKind::Auto),
+                ("external", EngineKind::External),
+                ("builtin", EngineKind::Builtin),
+            ],
+            EngineKind::Auto,
+        ),
+    }
+}
+
+fn roots(read: &mut Reader<'_>, overrides: &Overrides) -> Vec<PathBuf> {
+    let Some(root) = &overrides.root else {
+        return read.directories("DECKPROBE_MCP_ROOTS");
+    };
+    match resolve_root(root) {
+        Ok(real) => vec![real],
+        Err(reason) => {
+            read.problem(format!(
+                "--root {:?} is not accepted: {reason}",
+                root.to_string_lossy()
+            ));
+            Vec::new()
+        }
+    }
+}
+
+/// A root given as a flag: additionally, it must not look like a flag itself.
+fn resolve_root(root: &Path) -> Result<PathBuf, String> {
+    if root.to_string_lossy().starts_with('-') {
+        return Err(
+            "it looks like an option; write ./ before the name of such a directory".into(),
+        );
+    }
+    resolve_directory(root)
+}
+
+fn log(read: &mut Reader<'_>) -> LogSettings {
+    let name = "DECKPROBE_MCP_LOG";
+    let filter = read.text(name).unwrap_or_else(|| "info".into());
+    if let Err(error) = filter.parse::<tracing_subscriber::filter::Targets>() {
+        read.problem(format!(
+            "{name}={filter:?} is not accepted: a level (error, warn, info, debug, trace, off) or \
+             target=level pairs separated by commas ({error})"
+        ));
+    }
+    LogSettings {
+        filter,
+        format: read.word(
+            "DECKPROBE_MCP_LOG_FORMAT",
+            &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+            LogFormat::Text,
+        ),
+    }
+}
+
+fn ms(read: &mut Reader<'_>, name: &str, default: u64, least: u64) -> Duration {
+    Duration::from_millis(read.number(name, "milliseconds", default, least..=MAX_MS))
+}
+
+fn some_ms(read: &mut Reader<'_>, name: &str, default: u64) -> Option<Duration> {
+    never_if_zero(read.number(name, "milliseconds (0 = never)", default, 0..=MAX_MS))
+        .map(Duration::from_millis)
+}
+
+fn count(read: &mut Reader<'_>, name: &str, default: u64, least: u64, most: u64) -> usize {
+    let value = read.number(name, "pieces", default, least..=most);
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+fn never_if_zero(value: u64) -> Option<u64> {
+    (value != 0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests;

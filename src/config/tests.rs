@@ -1,0 +1,161 @@
+use super::*;
+
+fn load(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    load_with(vars, &Overrides::default())
+}
+
+fn load_with(vars: &[(&str, &str)], overrides: &Overrides) -> Result<Config, ConfigError> {
+    let lookup = |name: &str| {
+        vars.iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| OsString::from(value))
+    };
+    Config::load(&lookup, vars.iter().map(|(name, _)| *name), overrides)
+}
+
+#[test]
+fn the_defaults_are_those_of_the_table() {
+    let config = load(&[]).unwrap();
+    assert_eq!(config, Config::default());
+    assert_eq!(config.record_timeout, Duration::from_secs(30));
+    assert_eq!(config.max_concurrency, 4);
+    assert_eq!(config.max_batch, 64);
+    assert_eq!(config.max_queue, 1024);
+    assert_eq!(config.queue_timeout, Duration::from_secs(20));
+    assert_eq!(config.drain, Duration::from_secs(30));
+    assert_eq!(config.prewarm, 1);
+    assert_eq!(config.idle, Some(Duration::from_secs(300)));
+    assert_eq!(config.max_records, Some(10_000));
+    assert_eq!(config.max_age, Some(Duration::from_secs(3600)));
+    assert_eq!(config.max_rss_bytes, Some(512 * 1024 * 1024));
+    assert_eq!(config.sandbox, SandboxMode::Auto);
+    assert_eq!(config.log.filter, "info");
+    assert!(config.roots.is_empty() && config.warnings.is_empty());
+}
+
+#[test]
+fn every_bad_value_is_in_the_one_message_with_value_unit_and_range() {
+    let error = load(&[
+        ("DECKPROBE_MCP_TIMEOUT_MS", "30s"),
+        ("DECKPROBE_MCP_MAX_CONCURRENCY", "0"),
+        ("DECKPROBE_MCP_MAX_BATCH", "-1"),
+        ("DECKPROBE_MCP_MAX_RSS_MB", "18446744073709551615"),
+        ("DECKPROBE_MCP_IDLE_MS", "18446744073709551615"),
+        ("DECKPROBE_MCP_SANDBOX", "yes"),
+        ("DECKPROBE_MCP_ENGINE", ""),
+        ("DECKPROBE_MCP_BIN", ""),
+        ("DECKPROBE_MCP_ROOTS", ""),
+        ("DECKPROBE_MCP_LOG", "=loud="),
+        ("DECKPROBE_MCP_LOG_FORMAT", "xml"),
+    ])
+    .unwrap_err();
+    assert_eq!(error.problems.len(), 11, "{error}");
+    let text = error.to_string();
+    for part in [
+        r#"DECKPROBE_MCP_TIMEOUT_MS="30s""#,
+        "milliseconds from 1 to",
+        r#"DECKPROBE_MCP_MAX_CONCURRENCY="0""#,
+        r#"DECKPROBE_MCP_MAX_BATCH="-1""#,
+        r#"DECKPROBE_MCP_MAX_RSS_MB="18446744073709551615""#,
+        "one of auto, require, off",
+        "one of auto, external, builtin",
+        "one of text, json",
+        "DECKPROBE_MCP_ROOTS entry \"\"",
+    ] {
+        assert!(text.contains(part), "{part} is missing in: {text}");
+    }
+}
+
+#[test]
+fn zero_means_never_where_the_table_says_so() {
+    let config = load(&[
+        ("DECKPROBE_MCP_IDLE_MS", "0"),
+        ("DECKPROBE_MCP_MAX_RECORDS", "0"),
+        ("DECKPROBE_MCP_MAX_AGE_MS", "0"),
+        ("DECKPROBE_MCP_MAX_RSS_MB", "0"),
+    ])
+    .unwrap();
+    assert_eq!(config.idle, None);
+    assert_eq!(config.max_records, None);
+    assert_eq!(config.max_age, None);
+    assert_eq!(config.max_rss_bytes, None);
+}
+
+#[test]
+fn what_looks_like_a_slip_is_said_and_not_refused() {
+    let cases: [(&[(&str, &str)], &str); 7] = [
+        (&[("DECKPROBE_MCP_TIMEOUT_MS", "30")], "30 milliseconds"),
+        (&[("DECKPROBE_MCP_IDLE_MS", "60")], "60 milliseconds"),
+        (
+            &[("DECKPROBE_MCP_PREWARM", "9")],
+            "above DECKPROBE_MCP_MAX_CONCURRENCY=4",
+        ),
+        (
+            &[("DECKPROBE_MCP_IDLE_MS", "1000")],
+            "retires the prewarmed children",
+        ),
+        (
+            &[("DECKPROBE_MCP_TIMEOUT_MS", "50000")],
+            "give up after 60000 ms",
+        ),
+        (
+            &[
+                ("DECKPROBE_MCP_ENGINE", "builtin"),
+                ("DECKPROBE_MCP_BIN", "/bin/deckprobe"),
+            ],
+            "is ignored because",
+        ),
+        (
+            &[("DECKPROBE_MCP_ROOT", "/tmp")],
+            "did you mean DECKPROBE_MCP_ROOTS?",
+        ),
+    ];
+    for (vars, expected) in cases {
+        let config = load(vars).unwrap();
+        assert!(
+            config.warnings.iter().any(|line| line.contains(expected)),
+            "{vars:?} gave {:?}",
+            config.warnings
+        );
+    }
+}
+
+#[test]
+fn roots_are_resolved_and_must_be_directories() {
+    let home = tempfile::tempdir().unwrap();
+    let inner = home.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let file = home.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let dotted = home.path().join("inner/../inner");
+    let both = std::env::join_paths([home.path(), &dotted]).unwrap();
+    let config = load(&[("DECKPROBE_MCP_ROOTS", both.to_str().unwrap())]).unwrap();
+    let real = std::fs::canonicalize(home.path()).unwrap();
+    assert_eq!(config.roots, [real.clone(), real.join("inner")]);
+
+    let url = format!("file://{}", home.path().display());
+    for bad in [
+        file.to_str().unwrap(),
+        "/no/such/directory",
+        "~/documents",
+        &url,
+    ] {
+        assert!(load(&[("DECKPROBE_MCP_ROOTS", bad)]).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_root_flag_overrides_the_variable_and_is_strict() {
+    let home = tempfile::tempdir().unwrap();
+    let with_root = |root: &Path| {
+        let overrides = Overrides {
+            root: Some(root.to_path_buf()),
+        };
+        load_with(&[("DECKPROBE_MCP_ROOTS", "/no/such/directory")], &overrides)
+    };
+    let real = std::fs::canonicalize(home.path()).unwrap();
+    assert_eq!(with_root(home.path()).unwrap().roots, [real]);
+    for bad in ["", "--version", "/no/such/directory"] {
+        assert!(with_root(Path::new(bad)).is_err(), "{bad:?}");
+    }
+}

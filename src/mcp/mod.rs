@@ -1,0 +1,3 @@
+//! The MCP server: tools, resources and transports on top of the supervisor.
+
+pub mod stdio;

@@ -1,0 +1,147 @@
+//! What the client is owed: requests without a reply, and replies that it has not read yet.
+//!
+//! The ledger answers two questions: may another request be read (bounds), and is everything
+//! answered (end of input)?
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use rmcp::model::RequestId;
+use tokio::sync::Notify;
+
+/// Shared between the transport and the handlers.
+#[derive(Debug)]
+pub struct Ledger {
+    state: Mutex<State>,
+    changed: Notify,
+    /// Most requests without a reply.
+    max_requests: usize,
+    /// Most bytes of requests and replies held together.
+    max_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Unanswered requests with the length of their line.
+    unanswered: HashMap<RequestId, usize>,
+    request_bytes: usize,
+    reply_bytes: usize,
+    broken: bool,
+}
+
+impl Ledger {
+    /// An empty ledger with its bounds.
+    #[must_use]
+    pub fn new(max_requests: usize, max_bytes: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Notify::new(),
+            max_requests,
+            max_bytes,
+        }
+    }
+
+    /// Enters a request. `false` when one with this id is still unanswered.
+    pub(super) fn open(&self, id: RequestId, bytes: usize) -> bool {
+        self.change(|state| match state.unanswered.entry(id) {
+            std::collections::hash_map::Entry::Occupied(_) => false,
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(bytes);
+                state.request_bytes += bytes;
+                true
+            }
+        })
+    }
+
+    /// Strikes a request out: its reply was written, or it was cancelled and gets none.
+    pub(super) fn close(&self, id: &RequestId) {
+        self.change(|state| {
+            if let Some(bytes) = state.unanswered.remove(id) {
+                state.request_bytes -= bytes;
+            }
+        });
+    }
+
+    /// Counts bytes that wait to be written until the guard is dropped.
+    pub(super) fn queue(self: &std::sync::Arc<Self>, bytes: usize) -> Queued {
+        self.change(|state| state.reply_bytes += bytes);
+        Queued {
+            ledger: std::sync::Arc::clone(self),
+            bytes,
+        }
+    }
+
+    /// Notes that nothing can be written any more.
+    pub(super) fn broke(&self) {
+        self.change(|state| state.broken = true);
+    }
+
+    /// Waits until another request may be read, or nothing can be written any more.
+    pub(super) async fn room(&self) {
+        self.until(|state| {
+            state.broken
+                || (state.unanswered.len() < self.max_requests
+                    && state.request_bytes + state.reply_bytes < self.max_bytes)
+        })
+        .await;
+    }
+
+    /// Waits until the client has read enough of its replies that another one may be made.
+    pub async fn writable(&self) {
+        self.until(|state| state.broken || state.reply_bytes < self.max_bytes)
+            .await;
+    }
+
+    /// Waits until every request has its reply and every reply is written.
+    pub(super) async fn settled(&self) {
+        self.until(|state| {
+            state.broken || (state.unanswered.is_empty() && state.reply_bytes == 0)
+        })
+        .await;
+    }
+
+    /// Waits until nothing can be written any more.
+    pub(super) async fn broken(&self) {
+        self.until(|state| state.broken).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the look, so that a change in between is not missed.
+            changed.as_mut().enable();
+            if holds(&self.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let outcome = change(&mut self.lock());
+        self.changed.notify_waiters();
+        outcome
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // Counters only: whole after a panic elsewhere.
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Bytes on their way to the client.
+#[derive(Debug)]
+pub(super) struct Queued {
+    ledger: std::sync::Arc<Ledger>,
+    bytes: usize,
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        let bytes = self.bytes;
+        self.ledger.change(|state| state.reply_bytes -= bytes);
+    }
+}

@@ -1,0 +1,203 @@
+//! Reads bounded lines. A read may be dropped at any time: what was read so far stays here.
+
+use rmcp::model::RequestId;
+use tokio::io::AsyncReadExt;
+
+use super::scout::IdScout;
+use super::streams::Input;
+
+/// Room asked for in one read, in bytes.
+const READ_SIZE: usize = 64 * 1024;
+
+/// What stands on the next line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line, without its line feed.
+    Text(Vec<u8>),
+    /// A line above the limit, thrown away, with its request id where one could be seen.
+    TooLong(Option<RequestId>),
+    /// The input has ended.
+    End,
+}
+
+/// Reads lines of at most `limit` bytes.
+pub(super) struct LineReader {
+    source: Input,
+    limit: usize,
+    /// Bytes read; those before `start` have been handed out.
+    buffer: Vec<u8>,
+    /// Where the next line begins in `buffer`.
+    start: usize,
+    /// How much of `buffer` has been searched for a line feed.
+    searched: usize,
+    /// Set while the rest of a line that is too long is thrown away.
+    discarding: Option<IdScout>,
+    ended: bool,
+}
+
+impl LineReader {
+    pub(super) fn new(source: Input, limit: usize) -> Self {
+        Self {
+            source,
+            limit,
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+            discarding: None,
+            ended: false,
+        }
+    }
+
+    /// The next line. A last one without a line feed counts; a read error counts as the end.
+    pub(super) async fn next(&mut self) -> Line {
+        loop {
+            if let Some(line) = self.take_line() {
+                return line;
+            }
+            if self.ended {
+                return self.take_rest();
+            }
+            self.make_room();
+            match self.source.read_buf(&mut self.buffer).await {
+                Ok(0) => self.ended = true,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "reading from the client failed");
+                    self.ended = true;
+                }
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> Option<Line> {
+        let feed = memchr::memchr(b'\n', &self.buffer[self.searched..]);
+        let Some(end) = feed.map(|at| at + self.searched) else {
+            self.searched = self.buffer.len();
+            if self.searched - self.start > self.limit || self.discarding.is_some() {
+                self.discard();
+            }
+            return None;
+        };
+        let text = self.buffer[self.start..end].to_vec();
+        self.start = end + 1;
+        self.searched = self.start;
+        Some(self.judge(text))
+    }
+
+    fn take_rest(&mut self) -> Line {
+        let text = self.buffer.split_off(self.start);
+        self.buffer.clear();
+        self.start = 0;
+        self.searched = 0;
+        if text.is_empty() && self.discarding.is_none() {
+            return Line::End;
+        }
+        self.judge(text)
+    }
+
+    /// A whole line, or the end of one whose beginning was thrown away.
+    fn judge(&mut self, text: Vec<u8>) -> Line {
+        if let Some(mut scout) = self.discarding.take() {
+            scout.feed(&text);
+            return Line::TooLong(scout.id());
+        }
+        if text.len() > self.limit {
+            let mut scout = IdScout::default();
+            scout.feed(&text);
+            return Line::TooLong(scout.id());
+        }
+        Line::Text(text)
+    }
+
+    fn discard(&mut self) {
+        let scout = self.discarding.get_or_insert_default();
+        scout.feed(&self.buffer[self.start..]);
+        self.start = self.buffer.len();
+    }
+
+    /// Moves what is left to the front, gives back what one huge line made the buffer grow to, and
+    /// makes room for a read.
+    fn make_room(&mut self) {
+        self.buffer.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        if self.buffer.len() < READ_SIZE && self.buffer.capacity() > 4 * READ_SIZE {
+            self.buffer.shrink_to(2 * READ_SIZE);
+        }
+        self.buffer.reserve(READ_SIZE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(bytes: &[u8], chunk: usize, limit: usize) -> Vec<Line> {
+        let (mut client, server) = tokio::io::duplex(chunk);
+        let bytes = bytes.to_vec();
+        let writer = tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            for part in bytes.chunks(chunk) {
+                client.write_all(part).await.unwrap();
+            }
+        });
+        let mut reader = LineReader::new(Box::new(server), limit);
+        let mut out = Vec::new();
+        loop {
+            match reader.next().await {
+                Line::End => break,
+                line => out.push(line),
+            }
+        }
+        writer.await.unwrap();
+        out
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_whatever_the_chunks_are() {
+        let text = |s: &str| Line::Text(s.as_bytes().to_vec());
+        for chunk in [1, 2, 7, 4096] {
+            let got = lines(b"one\n\ntwo\r\nlast", chunk, 100).await;
+            assert_eq!(got, [text("one"), text(""), text("two\r"), text("last")]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_of_the_limit_passes_and_one_byte_more_does_not() {
+        let mut bytes = vec![b'x'; 100];
+        bytes.push(b'\n');
+        let fits = bytes.clone();
+        bytes.insert(0, b'x');
+        bytes.extend_from_slice(b"next\n");
+        for chunk in [1, 16, 4096] {
+            assert_eq!(
+                lines(&fits, chunk, 100).await,
+                [Line::Text(vec![b'x'; 100])]
+            );
+            assert_eq!(
+                lines(&bytes, chunk, 100).await,
+                [Line::TooLong(None), Line::Text(b"next".to_vec())]
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_huge_line_costs_no_memory_and_keeps_its_id() {
+        let mut bytes = b"{\"id\":41,\"params\":\"".to_vec();
+        bytes.resize(20_000_000, b'a');
+        bytes.extend_from_slice(b"\"}\nnext\n");
+        let (mut client, server) = tokio::io::duplex(65536);
+        let writer = tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            client.write_all(&bytes).await.unwrap();
+        });
+        let mut reader = LineReader::new(Box::new(server), 1000);
+        assert_eq!(
+            reader.next().await,
+            Line::TooLong(Some(RequestId::Number(41)))
+        );
+        assert!(reader.buffer.capacity() <= 8 * READ_SIZE);
+        assert_eq!(reader.next().await, Line::Text(b"next".to_vec()));
+        writer.await.unwrap();
+    }
+}

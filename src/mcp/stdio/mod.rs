@@ -1,0 +1,18 @@
+//! The stdio transport: newline-delimited JSON-RPC under limits.
+//!
+//! Ours instead of the SDK's, because it must: answer lines that are too long or no JSON-RPC; hold
+//! the end of input back until what is in flight has been answered; survive stray notifications before
+//! the first request; bound what a client that floods or does not read can make us keep; and put an
+//! engine's JSON into a reply byte for byte.
+
+mod ledger;
+mod lines;
+mod scout;
+mod splice;
+mod streams;
+mod transport;
+
+pub use ledger::Ledger;
+pub use splice::{SpliceHere, VERBATIM_KEY};
+pub use streams::{Input, Output, open as open_streams};
+pub use transport::{Limits, StdioTransport};

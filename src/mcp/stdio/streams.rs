@@ -1,0 +1,97 @@
+//! Standard input and output as non-blocking streams, whatever they are.
+//!
+//! Most clients give us FIFOs; those of the Node family give socket pairs. Both are driven by the
+//! event loop without a thread. Anything else (a file, a terminal, another system) goes through the
+//! blocking pool, whose pending read ends with the process.
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Where requests come from.
+pub type Input = Box<dyn AsyncRead + Send + Unpin>;
+/// Where replies go.
+pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Opens standard input and output. Must be called inside a runtime.
+#[must_use]
+pub fn open() -> (Input, Output) {
+    (open_input(), open_output())
+}
+
+#[cfg(unix)]
+fn open_input() -> Input {
+    let stdin = std::io::stdin();
+    unix::reader(&stdin).unwrap_or_else(|| Box::new(tokio::io::stdin()))
+}
+
+#[cfg(unix)]
+fn open_output() -> Output {
+    let stdout = std::io::stdout();
+    unix::writer(&stdout).unwrap_or_else(|| Box::new(tokio::io::stdout()))
+}
+
+#[cfg(not(unix))]
+fn open_input() -> Input {
+    Box::new(tokio::io::stdin())
+}
+
+#[cfg(not(unix))]
+fn open_output() -> Output {
+    Box::new(tokio::io::stdout())
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+    use rustix::fs::{FileType, Mode, OFlags};
+    use tokio::net::UnixStream;
+    use tokio::net::unix::pipe;
+
+    use super::{Input, Output};
+
+    pub(super) fn reader(stream: &(impl AsFd + AsRawFd)) -> Option<Input> {
+        match kind(stream)? {
+            FileType::Fifo => {
+                let own = reopen(stream, OFlags::RDONLY)?;
+                Some(Box::new(pipe::Receiver::from_owned_fd(own).ok()?))
+            }
+            FileType::Socket => Some(Box::new(socket(stream)?)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn writer(stream: &(impl AsFd + AsRawFd)) -> Option<Output> {
+        match kind(stream)? {
+            FileType::Fifo => {
+                let own = reopen(stream, OFlags::WRONLY)?;
+                Some(Box::new(pipe::Sender::from_owned_fd(own).ok()?))
+            }
+            FileType::Socket => Some(Box::new(socket(stream)?)),
+            _ => None,
+        }
+    }
+
+    fn kind(stream: &impl AsFd) -> Option<FileType> {
+        let stat = rustix::fs::fstat(stream).ok()?;
+        Some(FileType::from_raw_mode(stat.st_mode))
+    }
+
+    /// Opens the FIFO once more, so that the non-blocking flag is ours alone: the original may be
+    /// shared with processes that expect it to block. Only Linux can do that; elsewhere the caller
+    /// falls back.
+    fn reopen(stream: &impl AsRawFd, access: OFlags) -> Option<OwnedFd> {
+        let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+        let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).ok()
+    }
+
+    /// A socket cannot be opened once more; its flags are shared with a duplicate. The other end of
+    /// the pair has its own.
+    fn socket(stream: &impl AsFd) -> Option<UnixStream> {
+        let own = stream.as_fd().try_clone_to_owned().ok()?;
+        let socket = std::os::unix::net::UnixStream::from(own);
+        socket.local_addr().ok()?;
+        socket.set_nonblocking(true).ok()?;
+        UnixStream::from_std(socket).ok()
+    }
+}

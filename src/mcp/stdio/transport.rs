@@ -1,0 +1,289 @@
+//! The SDK's `Transport`, over bounded lines and the ledger.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, RequestId,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::Ledger;
+use super::lines::{Line, LineReader};
+use super::splice::{SpliceHere, render};
+use super::streams::{Input, Output};
+
+/// The bounds of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest line from the client, in bytes.
+    pub line_bytes: usize,
+    /// Most requests without a reply; above it we stop reading.
+    pub requests: usize,
+    /// Most bytes of unanswered requests and unread replies; above it we stop reading.
+    pub bytes: usize,
+    /// Longest wait for replies after the client closed its end.
+    pub drain: Duration,
+    /// The same after we were told to stop.
+    pub drain_on_stop: Duration,
+}
+
+/// Newline-delimited JSON-RPC over two streams.
+pub struct StdioTransport {
+    lines: LineReader,
+    output: Arc<Mutex<Output>>,
+    ledger: Arc<Ledger>,
+    limits: Limits,
+    /// The error that we are answering by ourselves. One at a time, and nothing is read meanwhile, so
+    /// that a client that sends nonsense and does not read costs nothing.
+    refusing: Option<JoinHandle<io::Result<()>>>,
+    /// Whether a request was seen that fixes the generation of the protocol.
+    opened: bool,
+    /// Set when the input has ended.
+    ended: bool,
+    /// When replies in flight are given up; set by the end of input or by `stop`.
+    drain_until: Option<Instant>,
+    /// Fired by us at the end of input.
+    eof: CancellationToken,
+    /// Fired from outside to end the connection after what is in flight.
+    stop: CancellationToken,
+}
+
+impl StdioTransport {
+    /// A transport over two streams. `eof` is cancelled when the client closes its end; cancelling
+    /// `stop` ends the connection after what is in flight.
+    #[must_use]
+    pub fn new(
+        (input, output): (Input, Output),
+        limits: Limits,
+        eof: CancellationToken,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            lines: LineReader::new(input, limits.line_bytes),
+            output: Arc::new(Mutex::new(output)),
+            ledger: Arc::new(Ledger::new(limits.requests, limits.bytes)),
+            limits,
+            refusing: None,
+            opened: false,
+            ended: false,
+            drain_until: None,
+            eof,
+            stop,
+        }
+    }
+
+    /// The next line while there is one, `None` when the connection is over. Safe to drop.
+    async fn line(&mut self) -> Option<Line> {
+        loop {
+            if self.drain_until.is_none() && self.stop.is_cancelled() {
+                self.drain_until = Some(Instant::now() + self.limits.drain_on_stop);
+            }
+            let ledger = Arc::clone(&self.ledger);
+            let Some(until) = self.drain_until else {
+                tokio::select! {
+                    biased;
+                    () = ledger.broken() => return None,
+                    () = self.stop.cancelled() => {}
+                    line = next_line(&ledger, &mut self.lines) => match line {
+                        Line::End => {
+                            self.ended = true;
+                            self.eof.cancel();
+                            self.drain_until = Some(Instant::now() + self.limits.drain);
+                        }
+                        line => return Some(line),
+                    }
+                }
+                continue;
+            };
+            // Told to stop, we still read: a call that comes now is refused by its handler.
+            tokio::select! {
+                biased;
+                () = ledger.settled() => return None,
+                () = tokio::time::sleep_until(until) => {
+                    tracing::warn!("some calls were not answered before the drain time was over");
+                    return None;
+                }
+                line = next_line(&ledger, &mut self.lines), if !self.ended => match line {
+                    Line::End => {
+                        self.ended = true;
+                        self.eof.cancel();
+                    }
+                    line => return Some(line),
+                }
+            }
+        }
+    }
+
+    /// Turns a line into a message for the service, or into an error for the client.
+    fn judge(&mut self, line: Line) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let bytes = match line {
+            Line::Text(bytes) => bytes,
+            Line::TooLong(id) => {
+                let most = self.limits.line_bytes;
+                self.refuse(
+                    ErrorData::invalid_request(
+                        format!("a message may have at most {most} bytes"),
+                        None,
+                    ),
+                    id,
+                );
+                return None;
+            }
+            Line::End => return None,
+        };
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return None;
+        }
+        match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&bytes) {
+            Ok(message) => self.admit(message, bytes.len()),
+            Err(_) => {
+                self.refuse_malformed(&bytes);
+                None
+            }
+        }
+    }
+
+    fn admit(
+        &mut self,
+        mut message: RxJsonRpcMessage<RoleServer>,
+        bytes: usize,
+    ) -> Option<RxJsonRpcMessage<RoleServer>> {
+        match &mut message {
+            JsonRpcMessage::Request(request) => {
+                if !self.ledger.open(request.id.clone(), bytes) {
+                    // An error with this id would be taken for the answer to the first request.
+                    let text = format!("id {} is already in use by a request", request.id);
+                    self.refuse(ErrorData::invalid_request(text, None), None);
+                    return None;
+                }
+                self.opened |= !matches!(
+                    request.request,
+                    ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
+                );
+                request
+                    .request
+                    .extensions_mut()
+                    .insert(SpliceHere(Arc::clone(&self.ledger)));
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // It gets no reply any more; waiting for one would hold up the end.
+                    self.ledger.close(id);
+                }
+                if !self.opened {
+                    // Before the first request the service would take it for a broken handshake.
+                    return None;
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                if !self.opened {
+                    return None;
+                }
+            }
+        }
+        Some(message)
+    }
+
+    fn refuse_malformed(&mut self, bytes: &[u8]) {
+        #[derive(Deserialize)]
+        struct WithId {
+            #[serde(default)]
+            id: Option<RequestId>,
+        }
+        let error = match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+            Err(error) => ErrorData::parse_error(format!("not JSON: {error}"), None),
+            Ok(_) if bytes.trim_ascii_start().first() == Some(&b'[') => {
+                ErrorData::invalid_request("batches of messages are not part of this protocol", None)
+            }
+            Ok(_) => ErrorData::invalid_request("not a JSON-RPC 2.0 message", None),
+        };
+        let id = serde_json::from_slice::<WithId>(bytes)
+            .ok()
+            .and_then(|with| with.id);
+        self.refuse(error, id);
+    }
+
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
+        tracing::debug!(message = %error.message, "refused a line from the client");
+        let error = JsonRpcMessage::error(error, id);
+        // A task of its own, since `receive` may be dropped in the middle of it.
+        self.refusing = Some(tokio::spawn(self.send(error)));
+    }
+}
+
+async fn next_line(ledger: &Ledger, lines: &mut LineReader) -> Line {
+    ledger.room().await;
+    lines.next().await
+}
+
+/// Writes one message. A write that began is finished even if the caller goes away, since half a line
+/// would spoil the next one.
+async fn write(
+    output: Arc<Mutex<Output>>,
+    ledger: Arc<Ledger>,
+    message: TxJsonRpcMessage<RoleServer>,
+) -> io::Result<()> {
+    let (line, answers) = render(message)?;
+    let queued = ledger.queue(line.len());
+    let mut output = output.lock().await;
+    let mut outcome = output.write_all(&line).await;
+    if outcome.is_ok() {
+        outcome = output.flush().await;
+    }
+    drop(output);
+    if let Err(error) = &outcome {
+        // The client closed its end, which is an ordinary way to leave.
+        tracing::debug!(%error, "writing to the client failed");
+        ledger.broke();
+    }
+    if let Some(id) = answers {
+        ledger.close(&id);
+    }
+    drop(queued);
+    outcome
+}
+
+impl Transport<RoleServer> for StdioTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        write(Arc::clone(&self.output), Arc::clone(&self.ledger), item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(refusing) = &mut self.refusing {
+                let _written_or_broken = refusing.await;
+                self.refusing = None;
+            }
+            let line = self.line().await?;
+            if let Some(message) = self.judge(line) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        // A client that does not read must not keep us from leaving.
+        let flush = async { self.output.lock().await.flush().await };
+        tokio::time::timeout(Duration::from_millis(200), flush)
+            .await
+            .unwrap_or(Ok(()))
+    }
+}
