@@ -6,6 +6,7 @@
 //! `docs/architecture.md` for the picture and the invariants.
 
 pub mod access;
+pub mod cli;
 pub mod config;
 pub mod contract;
 pub mod engine;

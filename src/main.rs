@@ -1,11 +1,9 @@
 //! Parses the command line and hands over.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    match arguments.next() {
-        Some(first) if first == "engine" => deckprobe_mcp::engine::cli::main(arguments),
-        _ => ExitCode::from(2),
-    }
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    deckprobe_mcp::cli::main(args)
 }

@@ -15,9 +15,7 @@ pub fn init(settings: &LogSettings) {
     let stderr = fmt::layer().with_writer(std::io::stderr);
     let layer = match settings.format {
         LogFormat::Json => stderr.json().flatten_event(true).boxed(),
-        LogFormat::Text => stderr
-            .with_ansi(std::io::stderr().is_terminal())
-            .boxed(),
+        LogFormat::Text => stderr.with_ansi(std::io::stderr().is_terminal()).boxed(),
     };
     let _already_installed = tracing_subscriber::registry()
         .with(layer.with_filter(filter))

@@ -30,7 +30,10 @@ impl Tree {
     }
 
     async fn code(&self, requested: impl AsRef<Path>) -> Option<ErrorCode> {
-        self.admit(requested).await.err().map(|refused| refused.code)
+        self.admit(requested)
+            .await
+            .err()
+            .map(|refused| refused.code)
     }
 }
 
@@ -125,7 +128,11 @@ async fn symlinks_are_judged_by_where_they_lead() {
         assert_eq!(code, Some(ErrorCode::McpPathOutsideRoots), "{name}");
     }
     // Out and back in: the real path is inside.
-    assert!(tree.admit(tree.inside.join("door/back/a.pdf")).await.is_ok());
+    assert!(
+        tree.admit(tree.inside.join("door/back/a.pdf"))
+            .await
+            .is_ok()
+    );
     let alias = tree.admit(tree.inside.join("alias.docx")).await.unwrap();
     assert_eq!(alias.display_name(), Some("alias.docx"));
     assert_eq!(

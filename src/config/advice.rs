@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Config, EngineKind, VARIABLES};
+use super::{Config, VARIABLES};
+use crate::supervisor::EngineChoice;
 
 /// Below this, a number of milliseconds looks like a number of seconds.
 const SUSPICIOUS: Duration = Duration::from_millis(200);
@@ -21,12 +22,13 @@ pub(super) fn warnings<'n>(config: &Config, set: impl Iterator<Item = &'n str>) 
 }
 
 fn small_milliseconds(config: &Config, out: &mut Vec<String>) {
+    let pool = &config.supervisor;
     let limits = [
-        ("DECKPROBE_MCP_TIMEOUT_MS", Some(config.record_timeout)),
-        ("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", Some(config.queue_timeout)),
+        ("DECKPROBE_MCP_TIMEOUT_MS", Some(pool.record_timeout)),
+        ("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", Some(pool.queue_timeout)),
         ("DECKPROBE_MCP_DRAIN_MS", Some(config.drain)),
-        ("DECKPROBE_MCP_IDLE_MS", config.idle),
-        ("DECKPROBE_MCP_MAX_AGE_MS", config.max_age),
+        ("DECKPROBE_MCP_IDLE_MS", pool.idle),
+        ("DECKPROBE_MCP_MAX_AGE_MS", pool.max_age),
     ];
     for (name, limit) in limits {
         if let Some(limit) = limit.filter(|limit| !limit.is_zero() && *limit < SUSPICIOUS) {
@@ -39,15 +41,16 @@ fn small_milliseconds(config: &Config, out: &mut Vec<String>) {
 }
 
 fn fights(config: &Config, out: &mut Vec<String>) {
-    let n = config.max_concurrency;
-    if config.prewarm > n {
+    let pool = &config.supervisor;
+    let n = pool.max_concurrency;
+    if pool.prewarm > n {
         out.push(format!(
             "DECKPROBE_MCP_PREWARM={} is above DECKPROBE_MCP_MAX_CONCURRENCY={n}; {n} are started",
-            config.prewarm
+            pool.prewarm
         ));
     }
-    if let Some(idle) = config.idle.filter(|idle| *idle < SHORT_IDLE)
-        && config.prewarm > 0
+    if let Some(idle) = pool.idle.filter(|idle| *idle < SHORT_IDLE)
+        && pool.prewarm > 0
     {
         out.push(format!(
             "DECKPROBE_MCP_IDLE_MS={} retires the prewarmed children before they are likely to be \
@@ -55,7 +58,7 @@ fn fights(config: &Config, out: &mut Vec<String>) {
             idle.as_millis()
         ));
     }
-    let longest = config.queue_timeout.saturating_add(config.record_timeout);
+    let longest = pool.queue_timeout.saturating_add(pool.record_timeout);
     if longest >= CLIENT_PATIENCE {
         out.push(format!(
             "DECKPROBE_MCP_QUEUE_TIMEOUT_MS + DECKPROBE_MCP_TIMEOUT_MS = {} ms; many clients give \
@@ -63,8 +66,8 @@ fn fights(config: &Config, out: &mut Vec<String>) {
             longest.as_millis()
         ));
     }
-    if config.engine.kind == EngineKind::Builtin
-        && let Some(binary) = &config.engine.binary
+    if pool.engine == EngineChoice::Builtin
+        && let Some(binary) = &pool.bin
     {
         out.push(format!(
             "DECKPROBE_MCP_BIN={:?} is ignored because DECKPROBE_MCP_ENGINE=builtin",

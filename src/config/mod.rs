@@ -7,12 +7,13 @@
 mod advice;
 mod reader;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use reader::{ConfigError, Lookup};
 use reader::{Reader, resolve_directory};
+
+use crate::supervisor::{EngineChoice, SandboxMode, Settings};
 
 /// Every variable that is read somewhere in the program.
 pub const VARIABLES: &[&str] = &[
@@ -38,75 +39,21 @@ pub const VARIABLES: &[&str] = &[
 /// Longest time that may be configured: a week. Nothing longer is meant, and adding it to a clock
 /// cannot overflow.
 const MAX_MS: u64 = 7 * 24 * 3600 * 1000;
+const MIB: u64 = 1024 * 1024;
 
 /// What the whole program runs by. Nothing below it reads the environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Config {
-    /// Which engine to run.
-    pub engine: EngineChoice,
-    /// The allow-list as real paths; empty for no restriction.
-    pub roots: Vec<PathBuf>,
-    /// Hard deadline of one record, from its hand-over to a child.
-    pub record_timeout: Duration,
-    /// Most engine processes alive at once; at least 1.
-    pub max_concurrency: usize,
+    /// The pool: engine, allow-list, deadlines, limits.
+    pub supervisor: Settings,
     /// Most paths in one `probe_batch`.
     pub max_batch: usize,
-    /// Most calls that wait for a worker; a batch counts as one.
-    pub max_queue: usize,
-    /// Longest wait for a worker.
-    pub queue_timeout: Duration,
     /// Longest wait for calls in flight after the client closed its end.
     pub drain: Duration,
-    /// Children started before the first call; may exceed `max_concurrency`, which then rules.
-    pub prewarm: usize,
-    /// How long a child may idle; `None` for ever.
-    pub idle: Option<Duration>,
-    /// Records before a child is recycled; `None` for no limit.
-    pub max_records: Option<u64>,
-    /// Age at which a child is recycled; `None` for no limit.
-    pub max_age: Option<Duration>,
-    /// Resident bytes above which a child is recycled; `None` for no limit.
-    pub max_rss_bytes: Option<u64>,
-    /// Whether children must, may or must not be confined.
-    pub sandbox: SandboxMode,
     /// What is logged, always to stderr.
     pub log: LogSettings,
     /// Sentences about settings that look like a slip.
     pub warnings: Vec<String>,
-}
-
-/// Which engine to run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EngineChoice {
-    /// An explicit external binary.
-    pub binary: Option<PathBuf>,
-    /// Which kind may be chosen.
-    pub kind: EngineKind,
-}
-
-/// Which kind of engine may be chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineKind {
-    /// An external engine where one is found, else the built-in one.
-    #[default]
-    Auto,
-    /// An external engine or nothing.
-    External,
-    /// The built-in engine.
-    Builtin,
-}
-
-/// Whether children are confined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// As far as the system allows; what is missing is logged.
-    #[default]
-    Auto,
-    /// Refuse to start a child that cannot be confined.
-    Require,
-    /// Not at all.
-    Off,
 }
 
 /// What is logged.
@@ -162,39 +109,9 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut read = Reader::new(lookup);
         let mut config = Self {
-            engine: engine(&mut read),
-            roots: roots(&mut read, overrides),
-            record_timeout: ms(&mut read, "DECKPROBE_MCP_TIMEOUT_MS", 30_000, 1),
-            max_concurrency: count(&mut read, "DECKPROBE_MCP_MAX_CONCURRENCY", 4, 1, 1024),
+            supervisor: supervisor(&mut read, overrides),
             max_batch: count(&mut read, "DECKPROBE_MCP_MAX_BATCH", 64, 1, 100_000),
-            max_queue: count(&mut read, "DECKPROBE_MCP_MAX_QUEUE", 1024, 0, 1_000_000),
-            queue_timeout: ms(&mut read, "DECKPROBE_MCP_QUEUE_TIMEOUT_MS", 20_000, 1),
             drain: ms(&mut read, "DECKPROBE_MCP_DRAIN_MS", 30_000, 0),
-            prewarm: count(&mut read, "DECKPROBE_MCP_PREWARM", 1, 0, 1024),
-            idle: some_ms(&mut read, "DECKPROBE_MCP_IDLE_MS", 300_000),
-            max_records: never_if_zero(read.number(
-                "DECKPROBE_MCP_MAX_RECORDS",
-                "records (0 = never)",
-                10_000,
-                0..=u64::from(u32::MAX),
-            )),
-            max_age: some_ms(&mut read, "DECKPROBE_MCP_MAX_AGE_MS", 3_600_000),
-            max_rss_bytes: never_if_zero(read.number(
-                "DECKPROBE_MCP_MAX_RSS_MB",
-                "MiB (0 = never)",
-                512,
-                0..=1024 * 1024,
-            ))
-            .map(|mib| mib * 1024 * 1024),
-            sandbox: read.word(
-                "DECKPROBE_MCP_SANDBOX",
-                &[
-                    ("auto", SandboxMode::Auto),
-                    ("require", SandboxMode::Require),
-                    ("off", SandboxMode::Off),
-                ],
-                SandboxMode::Auto,
-            ),
             log: log(&mut read),
             warnings: Vec::new(),
         };
@@ -204,27 +121,43 @@ impl Config {
     }
 }
 
-impl Default for Config {
-    /// Every default, with nothing read from the environment.
-    fn default() -> Self {
-        let nothing = |_: &str| -> Option<OsString> { None };
-        Self::load(&nothing, std::iter::empty(), &Overrides::default())
-            .unwrap_or_else(|error| unreachable!("the defaults are accepted: {error}"))
-    }
-}
-
-fn engine(read: &mut Reader<'_>) -> EngineChoice {
-    EngineChoice {
-        binary: read.path("DECKPROBE_MCP_BIN"),
-        kind: read.word(
-            "DECKPROBE_MCP_ENGINE",
-            &[
-                ("auto", EngineKind::Auto),
-                ("external", EngineKind::External),
-                ("builtin", EngineKind::Builtin),
-            ],
-            EngineKind::Auto,
-        ),
+fn supervisor(read: &mut Reader<'_>, overrides: &Overrides) -> Settings {
+    let engines = [
+        ("auto", EngineChoice::Auto),
+        ("external", EngineChoice::External),
+        ("builtin", EngineChoice::Builtin),
+    ];
+    let sandboxes = [
+        ("auto", SandboxMode::Auto),
+        ("require", SandboxMode::Require),
+        ("off", SandboxMode::Off),
+    ];
+    Settings {
+        engine: read.word("DECKPROBE_MCP_ENGINE", &engines, EngineChoice::Auto),
+        bin: read.path("DECKPROBE_MCP_BIN"),
+        record_timeout: ms(read, "DECKPROBE_MCP_TIMEOUT_MS", 30_000, 1),
+        max_concurrency: count(read, "DECKPROBE_MCP_MAX_CONCURRENCY", 4, 1, 1024),
+        max_queue: count(read, "DECKPROBE_MCP_MAX_QUEUE", 1024, 0, 1_000_000),
+        queue_timeout: ms(read, "DECKPROBE_MCP_QUEUE_TIMEOUT_MS", 20_000, 1),
+        prewarm: count(read, "DECKPROBE_MCP_PREWARM", 1, 0, 1024),
+        idle: some_ms(read, "DECKPROBE_MCP_IDLE_MS", 300_000),
+        max_records: never_if_zero(read.number(
+            "DECKPROBE_MCP_MAX_RECORDS",
+            "records (0 = never)",
+            10_000,
+            0..=u64::from(u32::MAX),
+        )),
+        max_age: some_ms(read, "DECKPROBE_MCP_MAX_AGE_MS", 3_600_000),
+        max_rss_bytes: never_if_zero(read.number(
+            "DECKPROBE_MCP_MAX_RSS_MB",
+            "MiB (0 = never)",
+            512,
+            0..=MIB,
+        ))
+        .map(|mib| mib * MIB),
+        sandbox: read.word("DECKPROBE_MCP_SANDBOX", &sandboxes, SandboxMode::Auto),
+        roots: roots(read, overrides),
+        ..Settings::default()
     }
 }
 
@@ -247,9 +180,7 @@ fn roots(read: &mut Reader<'_>, overrides: &Overrides) -> Vec<PathBuf> {
 /// A root given as a flag: additionally, it must not look like a flag itself.
 fn resolve_root(root: &Path) -> Result<PathBuf, String> {
     if root.to_string_lossy().starts_with('-') {
-        return Err(
-            "it looks like an option; write ./ before the name of such a directory".into(),
-        );
+        return Err("it looks like an option; write ./ before the name of such a directory".into());
     }
     resolve_directory(root)
 }

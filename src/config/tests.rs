@@ -1,4 +1,5 @@
 use super::*;
+use std::ffi::OsString;
 
 fn load(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
     load_with(vars, &Overrides::default())
@@ -16,21 +17,21 @@ fn load_with(vars: &[(&str, &str)], overrides: &Overrides) -> Result<Config, Con
 #[test]
 fn the_defaults_are_those_of_the_table() {
     let config = load(&[]).unwrap();
-    assert_eq!(config, Config::default());
-    assert_eq!(config.record_timeout, Duration::from_secs(30));
-    assert_eq!(config.max_concurrency, 4);
+    let pool = &config.supervisor;
+    assert_eq!(pool.record_timeout, Duration::from_secs(30));
+    assert_eq!(pool.max_concurrency, 4);
     assert_eq!(config.max_batch, 64);
-    assert_eq!(config.max_queue, 1024);
-    assert_eq!(config.queue_timeout, Duration::from_secs(20));
+    assert_eq!(pool.max_queue, 1024);
+    assert_eq!(pool.queue_timeout, Duration::from_secs(20));
     assert_eq!(config.drain, Duration::from_secs(30));
-    assert_eq!(config.prewarm, 1);
-    assert_eq!(config.idle, Some(Duration::from_secs(300)));
-    assert_eq!(config.max_records, Some(10_000));
-    assert_eq!(config.max_age, Some(Duration::from_secs(3600)));
-    assert_eq!(config.max_rss_bytes, Some(512 * 1024 * 1024));
-    assert_eq!(config.sandbox, SandboxMode::Auto);
+    assert_eq!(pool.prewarm, 1);
+    assert_eq!(pool.idle, Some(Duration::from_secs(300)));
+    assert_eq!(pool.max_records, Some(10_000));
+    assert_eq!(pool.max_age, Some(Duration::from_secs(3600)));
+    assert_eq!(pool.max_rss_bytes, Some(512 * 1024 * 1024));
+    assert_eq!(pool.sandbox, SandboxMode::Auto);
     assert_eq!(config.log.filter, "info");
-    assert!(config.roots.is_empty() && config.warnings.is_empty());
+    assert!(pool.roots.is_empty() && config.warnings.is_empty());
 }
 
 #[test]
@@ -68,17 +69,18 @@ fn every_bad_value_is_in_the_one_message_with_value_unit_and_range() {
 
 #[test]
 fn zero_means_never_where_the_table_says_so() {
-    let config = load(&[
+    let pool = load(&[
         ("DECKPROBE_MCP_IDLE_MS", "0"),
         ("DECKPROBE_MCP_MAX_RECORDS", "0"),
         ("DECKPROBE_MCP_MAX_AGE_MS", "0"),
         ("DECKPROBE_MCP_MAX_RSS_MB", "0"),
     ])
-    .unwrap();
-    assert_eq!(config.idle, None);
-    assert_eq!(config.max_records, None);
-    assert_eq!(config.max_age, None);
-    assert_eq!(config.max_rss_bytes, None);
+    .unwrap()
+    .supervisor;
+    assert_eq!(pool.idle, None);
+    assert_eq!(pool.max_records, None);
+    assert_eq!(pool.max_age, None);
+    assert_eq!(pool.max_rss_bytes, None);
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn roots_are_resolved_and_must_be_directories() {
     let both = std::env::join_paths([home.path(), &dotted]).unwrap();
     let config = load(&[("DECKPROBE_MCP_ROOTS", both.to_str().unwrap())]).unwrap();
     let real = std::fs::canonicalize(home.path()).unwrap();
-    assert_eq!(config.roots, [real.clone(), real.join("inner")]);
+    assert_eq!(config.supervisor.roots, [real.clone(), real.join("inner")]);
 
     let url = format!("file://{}", home.path().display());
     for bad in [
@@ -154,7 +156,7 @@ fn the_root_flag_overrides_the_variable_and_is_strict() {
         load_with(&[("DECKPROBE_MCP_ROOTS", "/no/such/directory")], &overrides)
     };
     let real = std::fs::canonicalize(home.path()).unwrap();
-    assert_eq!(with_root(home.path()).unwrap().roots, [real]);
+    assert_eq!(with_root(home.path()).unwrap().supervisor.roots, [real]);
     for bad in ["", "--version", "/no/such/directory"] {
         assert!(with_root(Path::new(bad)).is_err(), "{bad:?}");
     }

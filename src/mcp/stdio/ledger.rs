@@ -94,10 +94,8 @@ impl Ledger {
 
     /// Waits until every request has its reply and every reply is written.
     pub(super) async fn settled(&self) {
-        self.until(|state| {
-            state.broken || (state.unanswered.is_empty() && state.reply_bytes == 0)
-        })
-        .await;
+        self.until(|state| state.broken || (state.unanswered.is_empty() && state.reply_bytes == 0))
+            .await;
     }
 
     /// Waits until nothing can be written any more.

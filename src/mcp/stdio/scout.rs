@@ -108,9 +108,18 @@ mod tests {
     fn the_id_is_found_wherever_it_stands_and_nowhere_else() {
         let number = |n| Some(RequestId::Number(n));
         let cases = [
-            (r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#, number(7)),
-            (r#"{"method":"x","params":{"id":1,"a":[{"id":2}]},"id": 9 }"#, number(9)),
-            (r#"{"id":"a\"b","x":1"#, Some(RequestId::String("a\"b".into()))),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#,
+                number(7),
+            ),
+            (
+                r#"{"method":"x","params":{"id":1,"a":[{"id":2}]},"id": 9 }"#,
+                number(9),
+            ),
+            (
+                r#"{"id":"a\"b","x":1"#,
+                Some(RequestId::String("a\"b".into())),
+            ),
             (r#"{"x":"\",\"id\":5","id":6}"#, number(6)),
             (r#"{"x":"id","y":5}"#, None),
             (r#"{"idx":1,"i":2}"#, None),
@@ -122,7 +131,9 @@ mod tests {
         for (text, expected) in cases {
             for size in [1, 3, text.len()] {
                 let mut scout = IdScout::default();
-                text.as_bytes().chunks(size).for_each(|part| scout.feed(part));
+                text.as_bytes()
+                    .chunks(size)
+                    .for_each(|part| scout.feed(part));
                 assert_eq!(scout.id(), expected, "{text} in chunks of {size}");
             }
         }

@@ -205,9 +205,10 @@ impl StdioTransport {
         }
         let error = match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
             Err(error) => ErrorData::parse_error(format!("not JSON: {error}"), None),
-            Ok(_) if bytes.trim_ascii_start().first() == Some(&b'[') => {
-                ErrorData::invalid_request("batches of messages are not part of this protocol", None)
-            }
+            Ok(_) if bytes.trim_ascii_start().first() == Some(&b'[') => ErrorData::invalid_request(
+                "batches of messages are not part of this protocol",
+                None,
+            ),
             Ok(_) => ErrorData::invalid_request("not a JSON-RPC 2.0 message", None),
         };
         let id = serde_json::from_slice::<WithId>(bytes)

@@ -1,0 +1,208 @@
+//! The command line as `clap` sees it.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::contract::{Confidence, Level, View};
+
+/// Facts about documents for agents: the deckprobe engine as an MCP server.
+///
+/// Without a subcommand it serves MCP on standard input and output. Settings come from DECKPROBE_MCP_*
+/// variables; see the README.
+#[derive(Debug, Parser)]
+#[command(name = "deckprobe-mcp", version, args_conflicts_with_subcommands = true)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) root: RootArg,
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Serve MCP on standard input and output (the default).
+    Serve(ServeArgs),
+    /// Probe documents and print their reports as JSON.
+    Probe(ProbeArgs),
+    /// Check the set-up: configuration, engine, sandbox, one real probe.
+    Doctor(DoctorArgs),
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct RootArg {
+    /// Allow only documents under this directory (overrides DECKPROBE_MCP_ROOTS).
+    #[arg(long, value_name = "DIR", value_parser = root_directory)]
+    pub(super) root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    #[command(flatten)]
+    pub(super) root: RootArg,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ProbeArgs {
+    /// Paths of the documents.
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) paths: Vec<String>,
+    /// What to find out: target names and presets such as @summary.
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) targets: Vec<String>,
+    /// How deep to look.
+    #[arg(short, long, value_enum, default_value = "metadata")]
+    pub(super) level: LevelArg,
+    /// Weakest evidence that counts.
+    #[arg(short = 'c', long, value_enum, default_value = "high")]
+    pub(super) min_confidence: ConfidenceArg,
+    /// The shape of the reports.
+    #[arg(long, value_enum, default_value = "report")]
+    pub(super) view: ViewArg,
+    /// Indent the JSON (the default on a terminal).
+    #[arg(short, long)]
+    pub(super) pretty: bool,
+    #[command(flatten)]
+    pub(super) root: RootArg,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// Print the findings as one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) root: RootArg,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(super) shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum LevelArg {
+    /// Identity only.
+    Header,
+    /// Properties and cheap structure.
+    Metadata,
+    /// Everything.
+    Deep,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ConfidenceArg {
+    /// Weak or indirect evidence.
+    Low,
+    /// Inferred from a proxy.
+    Medium,
+    /// A statistic that the authoring application saved.
+    High,
+    /// Read from the structure that defines the fact.
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ViewArg {
+    /// Values with evidence, confidence and cost.
+    Report,
+    /// Just target and value.
+    Values,
+}
+
+impl From<LevelArg> for Level {
+    fn from(arg: LevelArg) -> Self {
+        match arg {
+            LevelArg::Header => Self::Header,
+            LevelArg::Metadata => Self::Metadata,
+            LevelArg::Deep => Self::Deep,
+        }
+    }
+}
+
+impl From<ConfidenceArg> for Confidence {
+    fn from(arg: ConfidenceArg) -> Self {
+        match arg {
+            ConfidenceArg::Low => Self::Low,
+            ConfidenceArg::Medium => Self::Medium,
+            ConfidenceArg::High => Self::High,
+            ConfidenceArg::Exact => Self::Exact,
+        }
+    }
+}
+
+impl From<ViewArg> for View {
+    fn from(arg: ViewArg) -> Self {
+        match arg {
+            ViewArg::Report => Self::Report,
+            ViewArg::Values => Self::Values,
+        }
+    }
+}
+
+/// The command line as data, for help, completions and the manual.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Refuses what cannot be meant as a directory, before anything starts. Whether it exists is checked
+/// with the rest of the configuration.
+fn root_directory(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Err("an empty name is no directory".into());
+    }
+    if text.starts_with('-') {
+        return Err(format!(
+            "it looks like an option; write ./{text} for a directory of that name"
+        ));
+    }
+    Ok(PathBuf::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parses(args: &[&str]) -> bool {
+        Cli::try_parse_from(std::iter::once("deckprobe-mcp").chain(args.iter().copied())).is_ok()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn root_is_one_plain_directory() {
+        for good in [
+            &["--root", "."][..],
+            &["--root=."],
+            &["--root", "./--name"],
+            &["serve", "--root", "."],
+            &["probe", "--root", ".", "a.pdf"],
+            &[],
+        ] {
+            assert!(parses(good), "{good:?}");
+        }
+        for bad in [
+            &["--root"][..],
+            &["--root", ""],
+            &["--root="],
+            &["--root", ".", "--root", "."],
+            &["--root", "--version"],
+            &["--root", "-x"],
+            &["--root=--name"],
+            &["--root", ".", "serve"],
+            &["serve", "--root", ".", "--root", "."],
+            &["."],
+        ] {
+            assert!(!parses(bad), "{bad:?}");
+        }
+    }
+}

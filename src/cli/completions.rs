@@ -1,0 +1,13 @@
+//! `completions`: scripts for shells.
+
+use std::process::ExitCode;
+
+use super::args::{CompletionsArgs, command};
+use super::say;
+
+pub(super) fn run(args: &CompletionsArgs) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "deckprobe-mcp", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    ExitCode::SUCCESS
+}

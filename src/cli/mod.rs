@@ -1,0 +1,113 @@
+//! The command line: one file a subcommand.
+//!
+//! Two subcommands are not parsed here, because they are no commands for people: `engine` has a
+//! command line of its own (the engine contract's, with its own errors as JSON), and `launch` is how
+//! the supervisor starts a child. Both are looked for before anything else is set up, so that a child
+//! starts as fast as it can.
+
+mod args;
+mod completions;
+mod doctor;
+mod probe;
+mod serve;
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::config::{Config, ConfigError, Overrides};
+use crate::engine;
+use crate::supervisor::intercept_launch;
+use crate::telemetry;
+
+pub use args::command;
+use args::{Cli, Command, RootArg};
+
+/// Exit status for a command line or a configuration that cannot be used, as usual on Unix and as the
+/// engine has it.
+const USAGE: u8 = 2;
+
+/// Runs the program. `args` are without the program's name.
+#[must_use]
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    if let Some(code) = intercept_launch(&args, engine::cli::main) {
+        return code;
+    }
+    if args.first().is_some_and(|first| first == "engine") {
+        return engine::cli::main(args.into_iter().skip(1).collect());
+    }
+    let program = OsString::from("deckprobe-mcp");
+    let cli = match Cli::try_parse_from(std::iter::once(program).chain(args)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to stdout with status 0, errors to stderr with 2. Nobody is left
+            // to tell when even that fails.
+            let _closed = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    match cli.command {
+        None => serve::run(&cli.root),
+        Some(Command::Serve(args)) => serve::run(&args.root),
+        Some(Command::Probe(args)) => probe::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
+    }
+}
+
+/// The configuration with the flags over it, tracing set up. Errors are told on stderr.
+fn configure(root: &RootArg) -> Result<Config, ExitCode> {
+    let config = load(root).map_err(|error| {
+        complain(&error.to_string());
+        ExitCode::from(USAGE)
+    })?;
+    telemetry::init(&config.log);
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(config)
+}
+
+fn load(root: &RootArg) -> Result<Config, ConfigError> {
+    Config::from_env(&Overrides {
+        root: root.root.clone(),
+    })
+}
+
+/// Runs a command on an event loop. One thread: the work is done by children, and a hand-over between
+/// threads would cost more than it brings.
+fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => {
+            let code = runtime.block_on(work);
+            // A path check or a read of stdin may be stuck for ever; the process ends with it.
+            runtime.shutdown_background();
+            code
+        }
+        Err(error) => {
+            complain(&format!("the event loop cannot start: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A message for a person, on stderr.
+fn complain(message: &str) {
+    use std::io::Write;
+    // Nobody is left to tell when stderr is closed.
+    let _closed = writeln!(std::io::stderr(), "deckprobe-mcp: {message}");
+}
+
+/// Text on stdout. A closed pipe is an ordinary end.
+fn say(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let _closed = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+}

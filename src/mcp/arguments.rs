@@ -1,0 +1,269 @@
+//! Tool arguments, checked field by field.
+//!
+//! Two kinds of refusal: an unknown top-level key is a protocol error that names the key and lists the
+//! accepted ones; a wrong type or value is an `MCP_INVALID_ARGUMENT` envelope that names the field,
+//! what it got and what it accepts, so that a model can correct itself.
+
+use rmcp::model::{ErrorData, JsonObject};
+use serde_json::{Value, json};
+
+use crate::contract::{Envelope, ErrorCode};
+
+/// Longest excerpt of a value that is shown in a message, in characters.
+const EXCERPT: usize = 80;
+
+/// The arguments of one call, all keys known.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    map: JsonObject,
+}
+
+impl Arguments {
+    /// Takes the arguments of a call.
+    ///
+    /// # Errors
+    /// `-32602` for a key that the tool does not have.
+    pub(super) fn new(
+        tool: &str,
+        accepted: &[&str],
+        arguments: Option<JsonObject>,
+    ) -> Result<Self, ErrorData> {
+        let map = arguments.unwrap_or_default();
+        let unknown: Vec<&String> = map
+            .keys()
+            .filter(|key| !accepted.contains(&key.as_str()))
+            .collect();
+        if unknown.is_empty() {
+            return Ok(Self { map });
+        }
+        let named: Vec<String> = unknown.iter().map(|key| name_unknown(key, accepted)).collect();
+        let has = if accepted.is_empty() {
+            "it takes no arguments".into()
+        } else {
+            format!("it accepts {}", accepted.join(", "))
+        };
+        Err(ErrorData::invalid_params(
+            format!("{tool}: unknown argument {}; {has}", named.join(", ")),
+            Some(json!({"unknown": unknown, "accepted": accepted})),
+        ))
+    }
+
+    /// A string that must be there.
+    pub(super) fn required_string(&mut self, field: &str) -> Result<String, Envelope> {
+        let accepts = "a string";
+        match self.map.remove(field) {
+            Some(Value::String(text)) => Ok(text),
+            Some(other) => Err(wrong(field, &other, accepts)),
+            None => Err(invalid(format!("{field} is missing; it accepts {accepts}"))),
+        }
+    }
+
+    /// A list of strings with at most `most` items.
+    pub(super) fn strings(
+        &mut self,
+        field: &str,
+        most: usize,
+    ) -> Result<Option<Vec<String>>, Envelope> {
+        let accepts = "an array of strings";
+        let items = match self.map.remove(field) {
+            None => return Ok(None),
+            Some(Value::Array(items)) => items,
+            Some(other) => return Err(wrong(field, &other, accepts)),
+        };
+        if items.len() > most {
+            let got = items.len();
+            return Err(invalid(format!(
+                "{field}: got {got} items; it accepts at most {most}"
+            )));
+        }
+        let strings: Result<Vec<String>, Envelope> = items
+            .into_iter()
+            .enumerate()
+            .map(|(at, item)| match item {
+                Value::String(text) => Ok(text),
+                other => Err(wrong(&format!("{field}[{at}]"), &other, "a string")),
+            })
+            .collect();
+        strings.map(Some)
+    }
+
+    /// One of a few words.
+    pub(super) fn word<T>(
+        &mut self,
+        field: &str,
+        words: &[&str],
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Envelope> {
+        self.map
+            .remove(field)
+            .map(|value| one_word(field, &value, words, parse))
+            .transpose()
+    }
+
+    /// An object, as its members.
+    pub(super) fn object(&mut self, field: &str) -> Result<Option<JsonObject>, Envelope> {
+        match self.map.remove(field) {
+            None => Ok(None),
+            Some(Value::Object(map)) => Ok(Some(map)),
+            Some(other) => Err(wrong(field, &other, "an object")),
+        }
+    }
+
+    /// Whether a field was given and not yet taken.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.map.contains_key(field)
+    }
+}
+
+/// One of a few words, from a value.
+pub(super) fn one_word<T>(
+    field: &str,
+    value: &Value,
+    words: &[&str],
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, Envelope> {
+    value
+        .as_str()
+        .and_then(parse)
+        .ok_or_else(|| wrong(field, value, &format!("one of {}", words.join(", "))))
+}
+
+/// A whole number of at least 1. A number such as `5.0` is one too.
+pub(super) fn positive(field: &str, value: &Value) -> Result<u64, Envelope> {
+    /// Above this a float no longer tells one integer from the next.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = value.as_u64().or_else(|| {
+        let float = value.as_f64()?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        (float.fract() == 0.0 && (0.0..EXACT).contains(&float)).then_some(float as u64)
+    });
+    whole
+        .filter(|number| *number > 0)
+        .ok_or_else(|| wrong(field, value, "a whole number of at least 1"))
+}
+
+/// `MCP_INVALID_ARGUMENT` for a value of the wrong kind.
+pub(super) fn wrong(field: &str, got: &Value, accepts: &str) -> Envelope {
+    invalid(format!("{field}: got {}; it accepts {accepts}", show(got)))
+}
+
+/// `MCP_INVALID_ARGUMENT` with a message.
+pub(super) fn invalid(message: impl Into<String>) -> Envelope {
+    Envelope::new(ErrorCode::McpInvalidArgument, message)
+}
+
+/// The known name that an unknown one is most likely meant to be.
+pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let typed = unknown.to_ascii_lowercase().replace('-', "_");
+    known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&typed, name), *name))
+        .min()
+        .filter(|(distance, name)| *distance <= 2.min(name.len() / 2))
+        .map(|(_, name)| name)
+}
+
+fn name_unknown(key: &str, accepted: &[&str]) -> String {
+    let shown = excerpt(&format!("{key:?}"));
+    match nearest(key, accepted) {
+        Some(meant) => format!("{shown} (did you mean {meant}?)"),
+        None => shown,
+    }
+}
+
+fn show(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => return "null".into(),
+        Value::Bool(_) => "the boolean",
+        Value::Number(_) => "the number",
+        Value::String(_) => "the string",
+        Value::Array(_) => "the array",
+        Value::Object(_) => "the object",
+    };
+    format!("{kind} {}", excerpt(&value.to_string()))
+}
+
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(value: Value) -> Arguments {
+        let Value::Object(map) = value else {
+            panic!("an object is needed")
+        };
+        Arguments { map }
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_the_accepted_ones_and_the_nearest() {
+        let accepted = ["path", "targets", "min_confidence"];
+        let Value::Object(map) = json!({"path": "a", "Target": [], "zzz": 1}) else {
+            unreachable!()
+        };
+        let error = Arguments::new("probe", &accepted, Some(map)).unwrap_err();
+        assert_eq!(error.code.0, -32602);
+        for part in [
+            "probe: unknown argument",
+            "\"Target\" (did you mean targets?)",
+            "\"zzz\"",
+            "path, targets, min_confidence",
+        ] {
+            assert!(error.message.contains(part), "{}", error.message);
+        }
+        assert_eq!(
+            error.data.unwrap()["unknown"],
+            json!(["Target", "zzz"])
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_it_got_and_what_is_accepted() {
+        let mut given = arguments(json!({
+            "path": 7, "targets": ["a", null], "level": "meta", "budget": [], "view": {"a": 1}
+        }));
+        let words = ["header", "deep"];
+        let messages = [
+            given.required_string("path").unwrap_err().message,
+            given.strings("targets", 9).unwrap_err().message,
+            given.word("level", &words, |_| None::<()>).unwrap_err().message,
+            given.object("budget").unwrap_err().message,
+            given.word("view", &words, |_| Some(())).unwrap_err().message,
+            given.required_string("path").unwrap_err().message,
+        ];
+        assert_eq!(
+            messages,
+            [
+                "path: got the number 7; it accepts a string",
+                "targets[1]: got null; it accepts a string",
+                "level: got the string \"meta\"; it accepts one of header, deep",
+                "budget: got the array []; it accepts an object",
+                "view: got the object {\"a\":1}; it accepts one of header, deep",
+                "path is missing; it accepts a string",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_positive_whole_numbers_pass() {
+        for (value, expected) in [
+            (json!(1), Some(1)),
+            (json!(u64::MAX), Some(u64::MAX)),
+            (json!(5.0), Some(5)),
+            (json!(0), None),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!("5"), None),
+            (json!(1e300), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(positive("n", &value).ok(), expected, "{value}");
+        }
+    }
+}

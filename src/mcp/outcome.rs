@@ -1,0 +1,76 @@
+//! What came back from below → the result of a tool call.
+
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+
+use super::stdio::{SpliceHere, VERBATIM_KEY};
+use crate::contract::{Reply, indent};
+
+/// Below this many bytes the text block is indented, for people; above it would only cost.
+const INDENT_BELOW: usize = 8 * 1024;
+
+/// How the JSON of a result reaches the client.
+#[derive(Clone, Debug)]
+pub(super) enum Carrier {
+    /// The transport puts the text into the reply as it is.
+    Splice(SpliceHere),
+    /// The SDK prints a parsed tree.
+    Tree,
+}
+
+impl Carrier {
+    /// The way that this request's transport offers.
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+        match context.extensions.get::<SpliceHere>() {
+            Some(splice) => Self::Splice(splice.clone()),
+            None => Self::Tree,
+        }
+    }
+
+    /// Waits until the client has read enough of earlier replies.
+    pub(super) async fn ready(&self) {
+        if let Self::Splice(SpliceHere(ledger)) = self {
+            ledger.writable().await;
+        }
+    }
+
+    /// A good result: the JSON as `structuredContent` and as one text block. `json` is one JSON
+    /// object.
+    pub(super) fn success(&self, json: &str) -> CallToolResult {
+        let result = CallToolResult::success(vec![text_block(json)]);
+        self.attach(result, json)
+    }
+
+    /// An error: the envelope as `structuredContent` and as a text block, then the hint.
+    pub(super) fn error(&self, reply: &Reply, hint: String) -> CallToolResult {
+        let blocks = vec![text_block(reply.json()), ContentBlock::text(hint)];
+        self.attach(CallToolResult::error(blocks), reply.json())
+    }
+
+    fn attach(&self, mut result: CallToolResult, json: &str) -> CallToolResult {
+        match self {
+            Self::Splice(_) => {
+                // Something that is an object: handshake peers lose anything else before our
+                // transport sees it.
+                result.structured_content = Some(Value::Object(serde_json::Map::new()));
+                result
+                    .meta
+                    .get_or_insert_default()
+                    .insert(VERBATIM_KEY.into(), Value::String(json.to_owned()));
+            }
+            // A checked reply always parses; if it did not, the text block still holds it.
+            Self::Tree => result.structured_content = serde_json::from_str(json).ok(),
+        }
+        result
+    }
+}
+
+fn text_block(json: &str) -> ContentBlock {
+    if json.len() < INDENT_BELOW {
+        ContentBlock::text(indent(json))
+    } else {
+        ContentBlock::text(json)
+    }
+}

@@ -1,0 +1,162 @@
+//! The resources: what is constant for one engine, and a live look at the pool.
+
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::server::Shared;
+use super::tools::format_name;
+use crate::contract::Reply;
+use crate::supervisor::Discovery;
+
+const SCHEMA: &str = "deckprobe://schema";
+const FORMATS: &str = "deckprobe://formats";
+const POOL: &str = "deckprobe://pool";
+const TARGETS: &str = "deckprobe://targets/";
+const TARGETS_TEMPLATE: &str = "deckprobe://targets/{format}";
+const JSON: &str = "application/json";
+
+/// The fixed resources.
+pub(super) fn list() -> Vec<Resource> {
+    let resource = |uri: &str, name: &str, title: &str, description: &str| {
+        Resource::new(uri, name)
+            .with_title(title)
+            .with_description(description)
+            .with_mime_type(JSON)
+    };
+    vec![
+        resource(
+            SCHEMA,
+            "schema",
+            "Report schema",
+            "The engine's JSON Schema of its reports.",
+        ),
+        resource(
+            FORMATS,
+            "formats",
+            "Formats",
+            "The formats that can be probed, as list_formats answers.",
+        ),
+        resource(
+            POOL,
+            "pool",
+            "Worker pool",
+            "A live look at the engine children, the queue and the outcomes so far.",
+        ),
+    ]
+}
+
+/// The templates.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new(TARGETS_TEMPLATE, "targets")
+            .with_title("Targets of a format")
+            .with_description("The engine's full targets report of one format.")
+            .with_mime_type(JSON),
+    ]
+}
+
+/// Reads a resource; the flag says whether it is constant for this engine.
+pub(super) async fn read(
+    shared: &Shared,
+    uri: &str,
+) -> Result<(ReadResourceResult, bool), ErrorData> {
+    let discovery = match uri {
+        SCHEMA => Discovery::Schema,
+        FORMATS => Discovery::Formats,
+        POOL => return pool(shared).map(|text| (contents(uri, text), false)),
+        _ => match uri.strip_prefix(TARGETS).map(format_name) {
+            Some(Ok(format)) => Discovery::Targets(format),
+            _ => return Err(not_found(uri)),
+        },
+    };
+    match shared.supervisor.discover(&discovery).await {
+        Ok(json) => Ok((contents(uri, json.to_string()), true)),
+        Err(reply) => Err(failed(uri, &reply)),
+    }
+}
+
+/// Completes `{format}` of the targets template.
+pub(super) async fn complete(
+    shared: &Shared,
+    request: &CompleteRequestParams,
+) -> Result<CompleteResult, ErrorData> {
+    let asked = request.r#ref.as_resource_uri();
+    if asked != Some(TARGETS_TEMPLATE) || request.argument.name != "format" {
+        return Ok(CompleteResult::default());
+    }
+    let typed = request.argument.value.to_ascii_lowercase();
+    let formats = match shared.supervisor.discover(&Discovery::Formats).await {
+        Ok(json) => names(&json),
+        Err(reply) => return Err(failed(FORMATS, &reply)),
+    };
+    let fitting = formats
+        .into_iter()
+        .filter(|name| name.starts_with(&typed))
+        .take(100)
+        .collect();
+    CompletionInfo::with_all_values(fitting)
+        .map(CompleteResult::new)
+        .map_err(|error| ErrorData::internal_error(error, None))
+}
+
+/// The format names in a `formats` report that `targets` accepts.
+fn names(report: &str) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Report {
+        formats: Vec<Format>,
+    }
+    #[derive(Deserialize)]
+    struct Format {
+        profiles: Vec<String>,
+    }
+    let profiles = serde_json::from_str::<Report>(report)
+        .map(|report| report.formats)
+        .unwrap_or_default()
+        .into_iter()
+        .flat_map(|format| format.profiles);
+    // The profile of encrypted documents has no name of its own in discovery.
+    let mut names: Vec<String> = profiles
+        .filter(|name| name != "encrypted-ooxml")
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn pool(shared: &Shared) -> Result<String, ErrorData> {
+    serde_json::to_string(&shared.supervisor.snapshot())
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}
+
+fn contents(uri: &str, text: String) -> ReadResourceResult {
+    ReadResourceResult::new(vec![
+        ResourceContents::text(text, uri).with_mime_type(JSON),
+    ])
+}
+
+fn not_found(uri: &str) -> ErrorData {
+    let known = [SCHEMA, FORMATS, POOL, TARGETS_TEMPLATE];
+    ErrorData::resource_not_found(
+        format!("there is no resource {uri:?}; there are {}", known.join(", ")),
+        Some(json!({"uri": uri})),
+    )
+}
+
+/// An engine that refuses a format means that there is no such resource; anything else is a fault.
+fn failed(uri: &str, reply: &Reply) -> ErrorData {
+    let envelope: Value = serde_json::from_str(reply.json()).unwrap_or_default();
+    let text = envelope["error"]["message"]
+        .as_str()
+        .unwrap_or("the engine failed")
+        .to_owned();
+    let data = json!({"uri": uri, "error": envelope["error"]});
+    if reply.effective_code() == Some(crate::contract::ErrorCode::UnsupportedFormat) {
+        ErrorData::resource_not_found(text, Some(data))
+    } else {
+        ErrorData::internal_error(text, Some(data))
+    }
+}

@@ -1,0 +1,171 @@
+//! The stdio server from its first line to its last child.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::{QuitReason, ServerInitializeError};
+use tokio_util::sync::CancellationToken;
+
+use super::guard::log_panics;
+use super::server::Server;
+use super::stdio::{Limits, StdioTransport, open_streams};
+use crate::config::Config;
+use crate::supervisor::{DrainSummary, Supervisor, Waiting};
+
+/// Longest line that a client may send, in bytes.
+const MAX_LINE: usize = 4 * 1024 * 1024;
+/// Most requests without a reply before we stop reading.
+const MAX_REQUESTS: usize = 1024;
+/// Most bytes of unanswered requests and unread replies before we stop reading.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// How long calls in flight may take after a signal.
+const DRAIN_ON_SIGNAL: Duration = Duration::from_secs(10);
+/// What the supervisor's answers need to reach the client after the drain is over.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Serves one client on standard input and output until it closes its end or a signal comes. When it
+/// returns, no child is left.
+pub async fn serve_stdio(config: &Config) -> ExitCode {
+    log_panics();
+    let supervisor = Supervisor::start(config.supervisor.clone());
+    let eof = CancellationToken::new();
+    let stop = CancellationToken::new();
+    let limits = Limits {
+        line_bytes: MAX_LINE,
+        requests: MAX_REQUESTS,
+        bytes: MAX_BYTES,
+        drain: config.drain + LAST_WORDS,
+        drain_on_stop: DRAIN_ON_SIGNAL + LAST_WORDS,
+    };
+    let transport = StdioTransport::new(open_streams(), limits, eof.clone(), stop.clone());
+    let server = Server::new(config, supervisor.clone());
+
+    let ending = end(supervisor.clone(), eof, stop.clone(), config.drain);
+    let serving = serve(server, transport);
+    tokio::pin!(ending, serving);
+    let code = tokio::select! {
+        code = &mut serving => code,
+        code = &mut ending => match code {
+            // A second signal: no more waiting.
+            Some(code) => return code,
+            None => serving.await,
+        }
+    };
+    // The barrier: nothing of ours is alive or still being started after it.
+    let rest = supervisor
+        .drain(DRAIN_ON_SIGNAL, Waiting::Refuse)
+        .await;
+    if !rest.lost.is_empty() {
+        tracing::error!(processes = ?rest.lost, "some engine processes could not be killed");
+    }
+    code
+}
+
+async fn serve(server: Server, transport: StdioTransport) -> ExitCode {
+    let service = match server.serve(transport).await {
+        Ok(service) => service,
+        // The client left before it asked for anything.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            tracing::error!(%error, "the connection could not be opened");
+            return ExitCode::FAILURE;
+        }
+    };
+    match service.waiting().await {
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            tracing::error!(%error, "the connection broke off");
+            ExitCode::FAILURE
+        }
+        Ok(_) => ExitCode::SUCCESS,
+    }
+}
+
+/// Tells the supervisor about the end: calls in flight are finished within the drain time, the rest
+/// get `MCP_SHUTTING_DOWN`. `Some` when the process is to end at once.
+async fn end(
+    supervisor: Supervisor,
+    eof: CancellationToken,
+    stop: CancellationToken,
+    drain: Duration,
+) -> Option<ExitCode> {
+    let mut signals = Signals::new();
+    tokio::select! {
+        () = eof.cancelled() => {
+            // The client may only have closed its end: what it asked for is still served.
+            tokio::select! {
+                rest = supervisor.drain(drain, Waiting::Serve) => {
+                    report(&rest);
+                    return None;
+                }
+                () = signals.next() => {}
+            }
+        }
+        () = signals.next() => {}
+    }
+    tracing::info!("asked to stop; finishing what is in flight");
+    stop.cancel();
+    tokio::select! {
+        rest = supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse) => {
+            report(&rest);
+            None
+        }
+        () = signals.next() => {
+            tracing::warn!("asked twice to stop; ending at once");
+            supervisor.abort();
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn report(rest: &DrainSummary) {
+    if rest.abandoned > 0 {
+        tracing::warn!(calls = rest.abandoned, "calls were cut off at the end of the drain");
+    }
+}
+
+/// SIGTERM and SIGINT, or what the system has in their place.
+struct Signals {
+    #[cfg(unix)]
+    pair: Option<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let both = signal(SignalKind::terminate())
+            .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
+        if let Err(error) = &both {
+            tracing::warn!(%error, "signals end the server at once, without a drain");
+        }
+        Self { pair: both.ok() }
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        match &mut self.pair {
+            Some((terminate, interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Self {
+        Self {}
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The protocol's handler: which methods there are, and what stands round every one of them.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode as RpcCode, ErrorData,
+    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use super::guard::caught;
+use super::hints::{self, Context};
+use super::outcome::Carrier;
+use super::{resources, tools};
+use crate::access::Access;
+use crate::config::Config;
+use crate::contract::{Envelope, ErrorCode, Reply};
+use crate::supervisor::Supervisor;
+
+/// How long a client may keep an answer that is constant for one build and engine.
+pub(super) const CONSTANT_MS: u64 = 3_600_000;
+
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// The handler of all connections. Cloning shares it.
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// What the tools and resources work with.
+pub(super) struct Shared {
+    pub(super) supervisor: Supervisor,
+    pub(super) access: Access,
+    pub(super) max_batch: usize,
+    tools: Vec<Tool>,
+}
+
+impl Server {
+    /// A handler over a running supervisor.
+    #[must_use]
+    pub fn new(config: &Config, supervisor: Supervisor) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                supervisor,
+                access: Access::new(config.supervisor.roots.clone()),
+                max_batch: config.max_batch,
+                tools: tools::definitions(config.max_batch),
+            }),
+        }
+    }
+
+    /// Runs a handler that answers with anything but a tool result.
+    async fn guarded<T>(
+        &self,
+        handler: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        caught(handler).await.unwrap_or_else(|panic| {
+            let text = format!("the server failed while handling this request: {panic}");
+            Err(ErrorData::internal_error(text, None))
+        })
+    }
+
+    fn panicked(&self, carrier: &Carrier, panic: &str) -> CallToolResult {
+        let envelope = Envelope::new(
+            ErrorCode::McpEngineFailure,
+            format!("the server failed while handling this call: {panic:?}"),
+        );
+        let reply = Reply::from_envelope(&envelope, &self.shared.supervisor.tool_version());
+        carrier.error(&reply, hints::hint(&reply, Context::default()))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_completions()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(identity())
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(CONSTANT_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut result = ListToolsResult::with_all_items(self.shared.tools.clone());
+        if is_modern(&context) {
+            result.ttl_ms = Some(CONSTANT_MS);
+            result.cache_scope = Some(CacheScope::Public);
+            sign(&mut result.meta);
+        }
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared
+            .tools
+            .iter()
+            .find(|tool| tool.name == name)
+            .cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let carrier = Carrier::of(&context);
+        let call = caught(tools::call(&self.shared, request, &context));
+        // A cancelled call is dropped where it stands, which kills its child and frees its place. Its
+        // reply would be thrown away by the service.
+        let Some(outcome) = context.ct.run_until_cancelled(call).await else {
+            return Ok(CallToolResult::error(Vec::new()).into());
+        };
+        let mut result = outcome.unwrap_or_else(|panic| Ok(self.panicked(&carrier, &panic)))?;
+        if is_modern(&context) {
+            sign(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let mut result = ListResourcesResult::with_all_items(resources::list());
+        if is_modern(&context) {
+            result.ttl_ms = Some(CONSTANT_MS);
+            result.cache_scope = Some(CacheScope::Public);
+            sign(&mut result.meta);
+        }
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let mut result = ListResourceTemplatesResult::with_all_items(resources::templates());
+        if is_modern(&context) {
+            result.ttl_ms = Some(CONSTANT_MS);
+            result.cache_scope = Some(CacheScope::Public);
+            sign(&mut result.meta);
+        }
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.guarded(resources::read(&self.shared, &request.uri));
+        let Some(read) = context.ct.run_until_cancelled(read).await else {
+            return Err(ErrorData::internal_error("cancelled", None));
+        };
+        let (mut result, is_constant) = read?;
+        if is_modern(&context) {
+            if is_constant {
+                result.ttl_ms = Some(CONSTANT_MS);
+                result.cache_scope = Some(CacheScope::Public);
+            }
+            sign(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.guarded(resources::complete(&self.shared, &request))
+            .await
+    }
+
+    /// Requests whose parameters the SDK could not read arrive here under their method's name.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        let expected = match method.as_str() {
+            "tools/call" => "an object with name (a string) and arguments (an object)",
+            "resources/read" => "an object with uri (a string)",
+            "completion/complete" => "an object with ref and argument",
+            "prompts/get" => "an object with name (a string) and arguments (an object of strings)",
+            "initialize" => "protocolVersion, capabilities and clientInfo",
+            _ => {
+                return Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, method, None));
+            }
+        };
+        Err(ErrorData::invalid_params(
+            format!("{method}: malformed params; it accepts {expected}"),
+            None,
+        ))
+    }
+}
+
+/// Whether the request speaks the revision that has cache hints and signed results.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Puts our name into a result's `_meta`, as the stateless revision asks.
+fn sign(meta: &mut Option<MetaObject>) {
+    if let Ok(name) = serde_json::to_value(identity()) {
+        meta.get_or_insert_default()
+            .insert("io.modelcontextprotocol/serverInfo".into(), name);
+    }
+}
+
+fn identity() -> Implementation {
+    Implementation::new("deckprobe", env!("CARGO_PKG_VERSION")).with_title("DeckProbe")
+}

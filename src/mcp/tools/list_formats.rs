@@ -1,0 +1,26 @@
+//! `list_formats`: what the engine can read.
+
+use rmcp::model::{CallToolResult, Tool};
+use serde_json::json;
+
+use super::super::arguments::Arguments;
+use super::{Call, Refusal, read_only};
+use crate::supervisor::Discovery;
+
+pub(super) const NAME: &str = "list_formats";
+
+pub(super) fn definition() -> Tool {
+    read_only(
+        NAME,
+        "List formats",
+        "Lists the document formats that can be probed, by driver and file extension. The answer never \
+         changes while the server runs.",
+        json!({"type": "object", "additionalProperties": false}),
+    )
+}
+
+pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
+    Arguments::new(NAME, &[], call.arguments.clone())?;
+    let answer = call.shared.supervisor.discover(&Discovery::Formats).await;
+    Ok(call.report(&answer))
+}

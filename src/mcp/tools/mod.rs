@@ -1,0 +1,149 @@
+//! The tools, one file each: the definition that a client lists, and the call.
+
+mod list_formats;
+mod list_targets;
+mod options;
+mod probe;
+mod probe_batch;
+
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ErrorData, JsonObject, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use super::hints::{self, Context};
+use super::outcome::Carrier;
+use super::server::Shared;
+use crate::contract::{Envelope, Reply};
+pub(super) use list_targets::format_name;
+
+/// A refusal of a call before it reached the supervisor.
+enum Refusal {
+    /// A JSON-RPC error.
+    Protocol(ErrorData),
+    /// An error result.
+    Result(Envelope),
+}
+
+impl From<ErrorData> for Refusal {
+    fn from(error: ErrorData) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<Envelope> for Refusal {
+    fn from(envelope: Envelope) -> Self {
+        Self::Result(envelope)
+    }
+}
+
+/// What every tool needs for one call.
+struct Call<'a> {
+    shared: &'a Shared,
+    carrier: Carrier,
+    context: &'a RequestContext<RoleServer>,
+    arguments: Option<JsonObject>,
+}
+
+impl Call<'_> {
+    fn failed(&self, reply: &Reply, document: Option<&str>) -> CallToolResult {
+        let context = Context {
+            document,
+            max_batch: self.shared.max_batch,
+        };
+        self.carrier.error(reply, hints::hint(reply, context))
+    }
+
+    fn refused(&self, envelope: &Envelope) -> CallToolResult {
+        let reply = Reply::from_envelope(envelope, &self.shared.supervisor.tool_version());
+        self.failed(&reply, None)
+    }
+
+    /// A discovery report, or the error result that says why there is none.
+    fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
+        match answer {
+            Ok(json) => self.carrier.success(json),
+            Err(reply) => self.failed(reply, None),
+        }
+    }
+}
+
+/// The definitions, in the order in which clients see them.
+pub(super) fn definitions(max_batch: usize) -> Vec<Tool> {
+    vec![
+        probe::definition(),
+        probe_batch::definition(max_batch),
+        list_formats::definition(),
+        list_targets::definition(),
+    ]
+}
+
+/// Runs a call.
+///
+/// # Errors
+/// `-32602` for an unknown tool or an unknown top-level argument.
+pub(super) async fn call(
+    shared: &Shared,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResult, ErrorData> {
+    let call = Call {
+        shared,
+        carrier: Carrier::of(context),
+        context,
+        arguments: request.arguments,
+    };
+    call.carrier.ready().await;
+    let outcome = match request.name.as_ref() {
+        probe::NAME => probe::call(&call).await,
+        probe_batch::NAME => probe_batch::call(&call).await,
+        list_formats::NAME => list_formats::call(&call).await,
+        list_targets::NAME => list_targets::call(&call).await,
+        other => return Err(unknown_tool(other)),
+    };
+    match outcome {
+        Ok(result) => Ok(result),
+        Err(Refusal::Protocol(error)) => Err(error),
+        Err(Refusal::Result(envelope)) => Ok(call.refused(&envelope)),
+    }
+}
+
+/// The error for a tool that there is none of.
+pub(super) fn unknown_tool(name: &str) -> ErrorData {
+    let known = [
+        probe::NAME,
+        probe_batch::NAME,
+        list_formats::NAME,
+        list_targets::NAME,
+    ];
+    ErrorData::invalid_params(
+        format!("there is no tool {name:?}; there are {}", known.join(", ")),
+        Some(json!({"tools": known})),
+    )
+}
+
+/// A tool that reads and changes nothing. The output schema allows reports and error envelopes alike.
+fn read_only(name: &'static str, title: &'static str, description: &str, input: Value) -> Tool {
+    let hints = ToolAnnotations::from_raw(
+        Some(title.into()),
+        Some(true),
+        Some(false),
+        Some(true),
+        Some(false),
+    );
+    Tool::new(name, description.to_owned(), object(input))
+        .with_title(title)
+        .with_raw_output_schema(object(json!({"type": "object"})))
+        .with_annotations(hints)
+}
+
+fn object(value: Value) -> Arc<JsonObject> {
+    match value {
+        Value::Object(map) => Arc::new(map),
+        _ => Arc::default(),
+    }
+}

@@ -1,0 +1,141 @@
+//! `probe_batch`: the same facts about many documents.
+
+use std::fmt::Write as _;
+
+use futures_util::future::join_all;
+use rmcp::model::{CallToolResult, Tool};
+use serde_json::{Value, json};
+
+use super::super::arguments::{Arguments, invalid};
+use super::super::progress::{Progress, State};
+use super::{Call, Refusal, options, read_only};
+use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
+
+pub(super) const NAME: &str = "probe_batch";
+
+const FIELDS: &[&str] = &["paths", "targets", "level", "min_confidence", "view", "budget"];
+
+pub(super) fn definition(max_batch: usize) -> Tool {
+    let mut properties = options::schema(View::Values);
+    properties.insert(
+        "paths".into(),
+        json!({
+            "type": "array", "items": {"type": "string", "minLength": 1},
+            "minItems": 1, "maxItems": max_batch,
+            "description": "Paths of the documents, taken literally. No globs: expand them first.",
+        }),
+    );
+    read_only(
+        NAME,
+        "Probe many documents",
+        &format!(
+            "Probes up to {max_batch} documents with the same options and answers \
+             {{\"reports\": [{{\"path\", \"report\"}}, …]}} in the order of the paths. A document that is \
+             missing, damaged or too slow has an error envelope as its report; the others are not \
+             affected. One call of this is better than many of probe."
+        ),
+        json!({
+            "type": "object",
+            "properties": Value::Object(properties),
+            "required": ["paths"],
+            "additionalProperties": false,
+        }),
+    )
+}
+
+pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
+    let mut arguments = Arguments::new(NAME, FIELDS, call.arguments.clone())?;
+    let paths = read_paths(&mut arguments, call.shared.max_batch)?;
+    let options = options::read(&mut arguments, View::Values)?;
+    let records = join_all(paths.iter().map(|path| call.shared.access.admit(path))).await;
+    let mut batch = call.shared.supervisor.batch(records, options)?;
+    let progress = Progress::of(call.context);
+    let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
+    let mut tally = Tally::default();
+    while let Some((at, reply)) = batch.next().await {
+        tally.count(&reply);
+        progress.at(tally.state(paths.len()));
+        if let Some(place) = replies.get_mut(at) {
+            *place = Some(reply);
+        }
+    }
+    progress.finish().await;
+    let version = call.shared.supervisor.tool_version();
+    Ok(call
+        .carrier
+        .success(&assemble(&paths, &replies, &version)))
+}
+
+fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>, Envelope> {
+    if !arguments.has("paths") {
+        return Err(invalid(
+            "paths is missing; it accepts an array of strings",
+        ));
+    }
+    let paths = arguments.strings("paths", usize::MAX)?.unwrap_or_default();
+    if paths.is_empty() {
+        return Err(invalid("paths: got an empty array; it accepts 1 path or more"));
+    }
+    if paths.len() > max_batch {
+        let got = paths.len();
+        return Err(Envelope::new(
+            ErrorCode::McpBatchTooLarge,
+            format!("paths: got {got} paths; at most {max_batch} (DECKPROBE_MCP_MAX_BATCH)"),
+        ));
+    }
+    Ok(paths)
+}
+
+/// The result as JSON text, each report as the engine printed it.
+fn assemble(paths: &[String], replies: &[Option<Reply>], version: &str) -> String {
+    let size: usize = replies.iter().flatten().map(|reply| reply.json().len()).sum();
+    let mut json = String::with_capacity(size + paths.len() * 64 + 16);
+    json.push_str("{\"reports\":[");
+    for (at, (path, reply)) in paths.iter().zip(replies).enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        // Writing to a string cannot fail.
+        let _infallible = write!(json, "{{\"path\":{},\"report\":", Value::String(path.clone()));
+        match reply {
+            Some(reply) => json.push_str(reply.json()),
+            None => json.push_str(&unanswered().to_json(version)),
+        }
+        json.push('}');
+    }
+    json.push_str("]}");
+    json
+}
+
+/// Stands in for a reply that the supervisor owes; never seen, and still no hole in the result.
+fn unanswered() -> Envelope {
+    Envelope::new(ErrorCode::McpEngineFailure, "this record got no reply")
+}
+
+#[derive(Default)]
+struct Tally {
+    ok: usize,
+    partial: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn count(&mut self, reply: &Reply) {
+        match reply.head().status {
+            ReplyStatus::Ok => self.ok += 1,
+            ReplyStatus::Partial => self.partial += 1,
+            ReplyStatus::Error => self.failed += 1,
+        }
+    }
+
+    fn state(&self, total: usize) -> State {
+        let Self { ok, partial, failed } = self;
+        let done = ok + partial + failed;
+        #[allow(clippy::cast_precision_loss)]
+        State {
+            progress: done as f64,
+            total: total as f64,
+            message: format!("{done} of {total}: {ok} ok, {partial} partial, {failed} failed"),
+        }
+    }
+}
