@@ -22,8 +22,9 @@ pub fn init(settings: &LogSettings) {
         .try_init();
 }
 
-/// The filter that was asked for. The protocol SDK logs whole requests at `debug` and each
-/// notification at `info`: document data, which is only shown when it is asked for by name.
+/// The filter that was asked for. The protocol SDK logs whole requests at `debug`, each notification at
+/// `info` and each refused call at `warn`: what clients and documents say, which is only shown when the
+/// SDK is asked for by name.
 fn filter(text: &str) -> Targets {
     let asked: Targets = text
         .parse()
@@ -34,7 +35,7 @@ fn filter(text: &str) -> Targets {
     let quiet = asked
         .default_level()
         .unwrap_or(LevelFilter::OFF)
-        .min(LevelFilter::WARN);
+        .min(LevelFilter::ERROR);
     asked.with_target("rmcp", quiet)
 }
 
@@ -46,9 +47,9 @@ mod tests {
     #[test]
     fn the_sdk_is_quiet_unless_it_is_named() {
         let would = |text: &str, level| filter(text).would_enable("rmcp::service", &level);
-        assert!(!would("debug", Level::INFO));
-        assert!(would("debug", Level::WARN));
-        assert!(!would("error", Level::WARN));
+        assert!(!would("debug", Level::WARN));
+        assert!(would("debug", Level::ERROR));
+        assert!(!would("off", Level::ERROR));
         assert!(would("warn,rmcp=trace", Level::TRACE));
         assert!(filter("debug").would_enable("deckprobe_mcp::mcp", &Level::DEBUG));
     }

@@ -12,7 +12,11 @@ use crate::contract::{Confidence, Level, View};
 /// Without a subcommand it serves MCP on standard input and output. Settings come from DECKPROBE_MCP_*
 /// variables; see the README.
 #[derive(Debug, Parser)]
-#[command(name = "deckprobe-mcp", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "deckprobe-mcp",
+    version,
+    args_conflicts_with_subcommands = true
+)]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) root: RootArg,

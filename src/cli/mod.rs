@@ -32,11 +32,11 @@ const USAGE: u8 = 2;
 /// Runs the program. `args` are without the program's name.
 #[must_use]
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    if let Some(code) = intercept_launch(&args, engine::cli::main) {
+    if let Some(code) = intercept_launch(&args, engine_main) {
         return code;
     }
     if args.first().is_some_and(|first| first == "engine") {
-        return engine::cli::main(args.into_iter().skip(1).collect());
+        return engine::cli::main(args.into_iter().skip(1));
     }
     let program = OsString::from("deckprobe-mcp");
     let cli = match Cli::try_parse_from(std::iter::once(program).chain(args)) {
@@ -55,6 +55,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
     }
+}
+
+fn engine_main(args: Vec<OsString>) -> ExitCode {
+    engine::cli::main(args)
 }
 
 /// The configuration with the flags over it, tracing set up. Errors are told on stderr.

@@ -36,7 +36,10 @@ impl Arguments {
         if unknown.is_empty() {
             return Ok(Self { map });
         }
-        let named: Vec<String> = unknown.iter().map(|key| name_unknown(key, accepted)).collect();
+        let named: Vec<String> = unknown
+            .iter()
+            .map(|key| name_unknown(key, accepted))
+            .collect();
         let has = if accepted.is_empty() {
             "it takes no arguments".into()
         } else {
@@ -155,6 +158,10 @@ pub(super) fn invalid(message: impl Into<String>) -> Envelope {
 /// The known name that an unknown one is most likely meant to be.
 pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     let typed = unknown.to_ascii_lowercase().replace('-', "_");
+    let begins = |name: &&&str| typed.len() >= 3 && name.starts_with(&typed);
+    if let Some(name) = known.iter().find(begins) {
+        return Some(name);
+    }
     known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(&typed, name), *name))
@@ -217,10 +224,7 @@ mod tests {
         ] {
             assert!(error.message.contains(part), "{}", error.message);
         }
-        assert_eq!(
-            error.data.unwrap()["unknown"],
-            json!(["Target", "zzz"])
-        );
+        assert_eq!(error.data.unwrap()["unknown"], json!(["Target", "zzz"]));
     }
 
     #[test]
@@ -232,9 +236,15 @@ mod tests {
         let messages = [
             given.required_string("path").unwrap_err().message,
             given.strings("targets", 9).unwrap_err().message,
-            given.word("level", &words, |_| None::<()>).unwrap_err().message,
+            given
+                .word("level", &words, |_| None::<()>)
+                .unwrap_err()
+                .message,
             given.object("budget").unwrap_err().message,
-            given.word("view", &words, |_| Some(())).unwrap_err().message,
+            given
+                .word("view", &words, |_| Some(()))
+                .unwrap_err()
+                .message,
             given.required_string("path").unwrap_err().message,
         ];
         assert_eq!(

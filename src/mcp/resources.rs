@@ -119,9 +119,7 @@ fn names(report: &str) -> Vec<String> {
         .into_iter()
         .flat_map(|format| format.profiles);
     // The profile of encrypted documents has no name of its own in discovery.
-    let mut names: Vec<String> = profiles
-        .filter(|name| name != "encrypted-ooxml")
-        .collect();
+    let mut names: Vec<String> = profiles.filter(|name| name != "encrypted-ooxml").collect();
     names.sort();
     names.dedup();
     names
@@ -133,15 +131,16 @@ fn pool(shared: &Shared) -> Result<String, ErrorData> {
 }
 
 fn contents(uri: &str, text: String) -> ReadResourceResult {
-    ReadResourceResult::new(vec![
-        ResourceContents::text(text, uri).with_mime_type(JSON),
-    ])
+    ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(JSON)])
 }
 
 fn not_found(uri: &str) -> ErrorData {
     let known = [SCHEMA, FORMATS, POOL, TARGETS_TEMPLATE];
     ErrorData::resource_not_found(
-        format!("there is no resource {uri:?}; there are {}", known.join(", ")),
+        format!(
+            "there is no resource {uri:?}; there are {}",
+            known.join(", ")
+        ),
         Some(json!({"uri": uri})),
     )
 }

@@ -53,9 +53,7 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
         }
     };
     // The barrier: nothing of ours is alive or still being started after it.
-    let rest = supervisor
-        .drain(DRAIN_ON_SIGNAL, Waiting::Refuse)
-        .await;
+    let rest = supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse).await;
     if !rest.lost.is_empty() {
         tracing::error!(processes = ?rest.lost, "some engine processes could not be killed");
     }
@@ -122,7 +120,10 @@ async fn end(
 
 fn report(rest: &DrainSummary) {
     if rest.abandoned > 0 {
-        tracing::warn!(calls = rest.abandoned, "calls were cut off at the end of the drain");
+        tracing::warn!(
+            calls = rest.abandoned,
+            "calls were cut off at the end of the drain"
+        );
     }
 }
 

@@ -198,11 +198,7 @@ impl StdioTransport {
     }
 
     fn refuse_malformed(&mut self, bytes: &[u8]) {
-        #[derive(Deserialize)]
-        struct WithId {
-            #[serde(default)]
-            id: Option<RequestId>,
-        }
+        let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
         let error = match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
             Err(error) => ErrorData::parse_error(format!("not JSON: {error}"), None),
             Ok(_) if bytes.trim_ascii_start().first() == Some(&b'[') => ErrorData::invalid_request(
@@ -211,9 +207,7 @@ impl StdioTransport {
             ),
             Ok(_) => ErrorData::invalid_request("not a JSON-RPC 2.0 message", None),
         };
-        let id = serde_json::from_slice::<WithId>(bytes)
-            .ok()
-            .and_then(|with| with.id);
+        let id = is_object.then(|| id_of(bytes)).flatten();
         self.refuse(error, id);
     }
 
@@ -223,6 +217,17 @@ impl StdioTransport {
         // A task of its own, since `receive` may be dropped in the middle of it.
         self.refusing = Some(tokio::spawn(self.send(error)));
     }
+}
+
+/// The id of an object that is no valid message, where it has one that a request may have.
+fn id_of(object: &[u8]) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct WithId {
+        id: RequestId,
+    }
+    serde_json::from_slice::<WithId>(object)
+        .ok()
+        .map(|with| with.id)
 }
 
 async fn next_line(ledger: &Ledger, lines: &mut LineReader) -> Line {

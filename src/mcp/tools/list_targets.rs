@@ -122,7 +122,9 @@ pub(in crate::mcp) fn compact(report: &str) -> Result<Arc<str>, Envelope> {
     let strange = |error: serde_json::Error| {
         Envelope::new(
             ErrorCode::McpEngineFailure,
-            format!("the engine's targets report is not of the known shape ({error}); ask for detail full"),
+            format!(
+                "the engine's targets report is not of the known shape ({error}); ask for detail full"
+            ),
         )
     };
     let full: Full<'_> = serde_json::from_str(report).map_err(strange)?;

@@ -150,7 +150,9 @@ fn unknown_limit(field: &str, key: &str, value: &Value) -> Envelope {
     let accepts = format!("only {} in budget", LIMITS.join(", "));
     let mut envelope = wrong(field, value, &accepts);
     if let Some(meant) = nearest(key, LIMITS) {
-        envelope.message.push_str(&format!(" (did you mean {meant}?)"));
+        envelope
+            .message
+            .push_str(&format!(" (did you mean {meant}?)"));
     }
     envelope
 }

@@ -13,7 +13,14 @@ use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
 
 pub(super) const NAME: &str = "probe_batch";
 
-const FIELDS: &[&str] = &["paths", "targets", "level", "min_confidence", "view", "budget"];
+const FIELDS: &[&str] = &[
+    "paths",
+    "targets",
+    "level",
+    "min_confidence",
+    "view",
+    "budget",
+];
 
 pub(super) fn definition(max_batch: usize) -> Tool {
     let mut properties = options::schema(View::Values);
@@ -61,20 +68,18 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
     }
     progress.finish().await;
     let version = call.shared.supervisor.tool_version();
-    Ok(call
-        .carrier
-        .success(&assemble(&paths, &replies, &version)))
+    Ok(call.carrier.success(&assemble(&paths, &replies, &version)))
 }
 
 fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>, Envelope> {
     if !arguments.has("paths") {
-        return Err(invalid(
-            "paths is missing; it accepts an array of strings",
-        ));
+        return Err(invalid("paths is missing; it accepts an array of strings"));
     }
     let paths = arguments.strings("paths", usize::MAX)?.unwrap_or_default();
     if paths.is_empty() {
-        return Err(invalid("paths: got an empty array; it accepts 1 path or more"));
+        return Err(invalid(
+            "paths: got an empty array; it accepts 1 path or more",
+        ));
     }
     if paths.len() > max_batch {
         let got = paths.len();
@@ -88,7 +93,11 @@ fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>
 
 /// The result as JSON text, each report as the engine printed it.
 fn assemble(paths: &[String], replies: &[Option<Reply>], version: &str) -> String {
-    let size: usize = replies.iter().flatten().map(|reply| reply.json().len()).sum();
+    let size: usize = replies
+        .iter()
+        .flatten()
+        .map(|reply| reply.json().len())
+        .sum();
     let mut json = String::with_capacity(size + paths.len() * 64 + 16);
     json.push_str("{\"reports\":[");
     for (at, (path, reply)) in paths.iter().zip(replies).enumerate() {
@@ -96,7 +105,11 @@ fn assemble(paths: &[String], replies: &[Option<Reply>], version: &str) -> Strin
             json.push(',');
         }
         // Writing to a string cannot fail.
-        let _infallible = write!(json, "{{\"path\":{},\"report\":", Value::String(path.clone()));
+        let _infallible = write!(
+            json,
+            "{{\"path\":{},\"report\":",
+            Value::String(path.clone())
+        );
         match reply {
             Some(reply) => json.push_str(reply.json()),
             None => json.push_str(&unanswered().to_json(version)),
@@ -129,7 +142,11 @@ impl Tally {
     }
 
     fn state(&self, total: usize) -> State {
-        let Self { ok, partial, failed } = self;
+        let Self {
+            ok,
+            partial,
+            failed,
+        } = self;
         let done = ok + partial + failed;
         #[allow(clippy::cast_precision_loss)]
         State {

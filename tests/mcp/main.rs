@@ -1,0 +1,21 @@
+//! The MCP server as a process: the real binary, a real client, real documents.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on must fail"
+)]
+
+#[allow(dead_code, unreachable_pub, reason = "each binary uses its part of it")]
+#[path = "../common/mod.rs"]
+mod common;
+
+mod arguments;
+mod command_line;
+mod errors;
+mod framing;
+mod lifecycle;
+mod roots;
+mod sdk_client;
+mod surface;
+mod wire;
