@@ -13,6 +13,7 @@ mod common;
 mod arguments;
 mod command_line;
 mod errors;
+mod fixtures;
 mod framing;
 mod lifecycle;
 mod roots;
