@@ -102,7 +102,9 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
         DriverId::Word | DriverId::Excel | DriverId::Powerpoint => unsupported(probe, out),
         DriverId::Pdf => unsupported(probe, out),
         DriverId::OfficeLegacy => unsupported(probe, out),
-        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => unsupported(probe, out),
+        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
+            drive::<super::driver::iwork::Iwork<'_>>(probe, out)
+        }
     }
 }
 

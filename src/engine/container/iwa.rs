@@ -28,7 +28,7 @@ const MAX_TYPES: usize = 10_000;
 /// Looks at the messages of components.
 pub(crate) trait Visitor {
     /// Whether the payload of this message is worth reading.
-    fn wants(&self, identifier: u64, kind: u32) -> bool;
+    fn wants(&mut self, identifier: u64, kind: u32) -> bool;
 
     /// Takes the payload of a wanted message.
     fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), Broken>;
@@ -46,8 +46,9 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    pub(crate) fn archives(&self) -> u64 {
-        self.archives
+    /// All messages. An archive has one, or more where changes were appended to it.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// Messages of one type.

@@ -6,6 +6,7 @@
 //! probe meaningless ends it. Budget errors are always passed on.
 
 pub(crate) mod identity;
+pub(crate) mod iwork;
 
 use super::catalogue::{FormatOptions, PathId, Profile};
 use super::error::Result;

@@ -21,7 +21,7 @@ struct Keep {
 }
 
 impl Visitor for Keep {
-    fn wants(&self, _: u64, kind: u32) -> bool {
+    fn wants(&mut self, _: u64, kind: u32) -> bool {
         kind == 7
     }
 
@@ -116,7 +116,7 @@ fn archives_are_found_across_chunks_and_pieces_of_any_size() {
                 ]
             );
             assert_eq!(
-                (census.archives(), census.of_kind(7), census.of_kind(9)),
+                (census.messages(), census.of_kind(7), census.of_kind(9)),
                 (4, 3, 1)
             );
             assert_eq!(meter.cost().expanded_bytes, plain.len() as u64);

@@ -1,0 +1,262 @@
+//! Apple iWork since 2013: Keynote, Numbers and Pages.
+//!
+//! One driver, since the three share the package, the components and most of the objects in them;
+//! [`keynote`], [`numbers`] and [`pages`] know what is special.
+
+mod content;
+mod image;
+mod inventory;
+mod keynote;
+mod limit;
+mod numbers;
+mod package;
+mod pages;
+mod plist;
+mod preview;
+mod properties;
+mod scan;
+mod size;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use self::package::Package;
+use self::properties::Properties;
+use self::scan::{Root, Scan};
+use super::{Driver, Probe, identity};
+use crate::contract::Confidence::{Exact, Medium};
+use crate::engine::catalogue::{DriverId, PathId, Target};
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::findings::Findings;
+use crate::engine::value::Value;
+
+/// A document while it is probed.
+pub(crate) struct Iwork<'p> {
+    probe: &'p Probe<'p>,
+    package: Package<'p>,
+    scan: Scan,
+    /// Whether a password is needed to read the components.
+    is_encrypted: bool,
+    /// Read at first need.
+    properties: Option<Properties>,
+}
+
+impl<'p> Driver<'p> for Iwork<'p> {
+    fn open(probe: &'p Probe<'p>) -> Result<Self> {
+        let package = Package::open(probe.source)?;
+        let mut scan = Scan::new(probe.profile);
+        scan.root(&package, probe.meter())?;
+        let is_encrypted = scan.root.is_none() && package.has_password_verifier();
+        let driver = Self {
+            probe,
+            package,
+            scan,
+            is_encrypted,
+            properties: None,
+        };
+        driver.verify()?;
+        Ok(driver)
+    }
+
+    fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
+        match path {
+            PathId::IworkIdentity => self.identity(out),
+            PathId::IworkPackageMetadata => {
+                self.properties()?.put(out);
+            }
+            PathId::IworkPackageInventory => self.inventory(out)?,
+            PathId::IworkPreviewMetadata => preview::put(self.package.outer(), out)?,
+            PathId::IworkIwaIntegrity => self.integrity(out)?,
+            PathId::IworkIwaObjects => {
+                self.integrity(out)?;
+                self.objects(out);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Iwork<'_> {
+    /// Whether the document is what its extension says. The root object decides; where it cannot be
+    /// read, only a contradiction does.
+    fn verify(&self) -> Result<()> {
+        let has_slides = self.package.count("Slide") > 0;
+        let found = match (self.scan.root, self.probe.profile.driver()) {
+            (Some(Root::Keynote), _) => DriverId::Keynote,
+            (Some(Root::Numbers), _) => DriverId::Numbers,
+            (Some(Root::Pages), _) => DriverId::Pages,
+            (Some(Root::KeynoteOrNumbers), _) if has_slides => DriverId::Keynote,
+            (Some(Root::KeynoteOrNumbers), _) => DriverId::Numbers,
+            (None, DriverId::Numbers | DriverId::Pages) if has_slides => DriverId::Keynote,
+            (None, expected) => expected,
+        };
+        if found == self.probe.profile.driver() {
+            return Ok(());
+        }
+        Err(ProbeError::malformed(format_args!(
+            "the .{} package is a document of {}",
+            self.probe.profile.name(),
+            application(found)
+        )))
+    }
+
+    fn identity(&self, out: &mut Findings) {
+        identity::put(self.probe, out);
+        out.put(
+            Target::SECURITY_ENCRYPTED,
+            self.is_encrypted,
+            Exact,
+            "document component",
+        );
+        let kind = self.probe.profile.driver().as_str();
+        let (confidence, source) = match self.scan.root {
+            Some(_) => (Exact, "root object"),
+            None => (Medium, "input name, since the root object cannot be read"),
+        };
+        out.put(Target::IWORK_DOCUMENT_KIND, kind, confidence, source);
+    }
+
+    fn inventory(&mut self, out: &mut Findings) -> Result<()> {
+        let driver = self.probe.profile.driver();
+        out.put(
+            Target::DOCUMENT_APPLICATION,
+            application(driver),
+            Exact,
+            "document kind",
+        );
+        out.put(
+            Target::SECURITY_PASSWORD_PROTECTED,
+            self.is_encrypted,
+            Exact,
+            "document component",
+        );
+        inventory::put(&self.package, out);
+        if !self.is_encrypted && out.wants_any(self.scan.content.outline_targets()) {
+            if self.is_deep() {
+                self.scan.everything(&self.package, self.probe.meter())?;
+            } else {
+                self.scan.outline(&self.package, self.probe.meter())?;
+            }
+        }
+        self.scan.content.inventory(&self.package, out);
+        Ok(())
+    }
+
+    /// Decodes everything and says whether it decodes.
+    fn integrity(&mut self, out: &mut Findings) -> Result<()> {
+        if self.is_encrypted {
+            // Whether there is damage behind the password, nobody can say.
+            out.unknown(Target::IWORK_ALL_IWA_VALID);
+            out.unknown(Target::QUALITY_CORRUPTED);
+            return Ok(());
+        }
+        self.scan.everything(&self.package, self.probe.meter())?;
+        let is_damaged = self.scan.damage.any;
+        out.put(
+            Target::IWORK_ALL_IWA_VALID,
+            !is_damaged,
+            Exact,
+            "all IWA components",
+        );
+        if out.wants(Target::QUALITY_CORRUPTED) {
+            let is_damaged = is_damaged || self.properties()?.are_damaged();
+            out.put(
+                Target::QUALITY_CORRUPTED,
+                is_damaged,
+                Exact,
+                "all IWA components and properties",
+            );
+        }
+        Ok(())
+    }
+
+    fn objects(&self, out: &mut Findings) {
+        if self.is_encrypted {
+            for target in PathId::IworkIwaObjects.spec().targets.iter() {
+                out.unknown(target);
+            }
+            return;
+        }
+        self.scan
+            .content
+            .deep(&self.scan.tables, self.scan.damage, out);
+        if self.scan.damage.any {
+            // Counts over all objects, some of which are not there to be counted.
+            out.unknown(Target::IWORK_ARCHIVE_OBJECT_COUNT);
+            out.unknown(Target::IWORK_MESSAGE_TYPE_COUNTS);
+            out.unknown(Target::IWORK_OBJECT_TYPE_COUNTS);
+            return;
+        }
+        let census = &self.scan.census;
+        let source = "all IWA components";
+        out.put(
+            Target::IWORK_ARCHIVE_OBJECT_COUNT,
+            census.messages(),
+            Exact,
+            source,
+        );
+        let empty = BTreeMap::new();
+        let length = census.kinds().map_or(usize::MAX, |kinds| kinds.len() * 20);
+        limit::put(
+            Target::IWORK_MESSAGE_TYPE_COUNTS,
+            length,
+            source,
+            out,
+            || {
+                let kinds = census.kinds().unwrap_or(&empty);
+                Value::object(
+                    kinds
+                        .iter()
+                        .map(|(kind, count)| (kind.to_string(), Value::from(*count))),
+                )
+            },
+        );
+        let counted = OBJECT_KINDS.iter().map(|(name, kinds)| {
+            let count: u64 = kinds.iter().map(|kind| census.of_kind(*kind)).sum();
+            (*name, Value::from(count))
+        });
+        out.put(
+            Target::IWORK_OBJECT_TYPE_COUNTS,
+            Value::object(counted),
+            Exact,
+            source,
+        );
+    }
+
+    /// Whether everything will be decoded anyway.
+    fn is_deep(&self) -> bool {
+        self.probe
+            .paths
+            .iter()
+            .any(|path| matches!(path, PathId::IworkIwaIntegrity | PathId::IworkIwaObjects))
+    }
+
+    fn properties(&mut self) -> Result<&Properties> {
+        let properties = match self.properties.take() {
+            Some(properties) => properties,
+            None => Properties::read(self.package.outer())?,
+        };
+        Ok(self.properties.insert(properties))
+    }
+}
+
+/// The message types behind `iwork.object_type_counts` (contract §9.7).
+const OBJECT_KINDS: [(&str, &[u32]); 8] = [
+    ("chart", &[5021]),
+    ("comment_info", &[2014]),
+    ("comment_storage", &[3056]),
+    ("image", &[3005]),
+    ("movie", &[3007]),
+    ("table_info", &[6000, 6007]),
+    ("table_model", &[6001]),
+    ("text_storage", &[2001, 2005]),
+];
+
+fn application(driver: DriverId) -> &'static str {
+    match driver {
+        DriverId::Numbers => "Apple Numbers",
+        DriverId::Pages => "Apple Pages",
+        _ => "Apple Keynote",
+    }
+}
