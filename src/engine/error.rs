@@ -75,6 +75,12 @@ impl ProbeError {
         &self.message
     }
 
+    /// The same error with more text behind it.
+    pub(crate) fn with_note(mut self, note: impl fmt::Display) -> Self {
+        self.message.push_str(&format!(" ({note})"));
+        self
+    }
+
     pub(crate) fn envelope(&self) -> Envelope {
         Envelope::new(self.code, self.message.clone())
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
 use super::detect;
-use super::driver::{Driver, Probe};
+use super::driver::{Driver, Probe, ooxml};
 use super::error::{ProbeError, Result};
 use super::findings::{Findings, Status};
 use super::meter::Meter;
@@ -99,7 +99,9 @@ fn elapsed_ms(meter: &Meter) -> f64 {
 
 fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
     match probe.profile.driver() {
-        DriverId::Word | DriverId::Excel | DriverId::Powerpoint => unsupported(probe, out),
+        DriverId::Word => drive::<ooxml::Word<'_>>(probe, out),
+        DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
+        DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
         DriverId::Pdf => unsupported(probe, out),
         DriverId::OfficeLegacy => unsupported(probe, out),
         DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
@@ -120,7 +122,6 @@ fn unsupported(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-#[allow(dead_code, reason = "drivers register one by one")]
 fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
     let mut driver = D::open(probe)?;
     for path in probe.paths {

@@ -31,6 +31,10 @@ const FEED: usize = 16 * 1024;
 /// Packed bytes that are held in memory at a time.
 const CHUNK: u64 = 256 * 1024;
 
+/// Packed bytes of a first look into an entry: slides, sheets and the like mostly say what they are
+/// within 200.
+const FIRST_LOOK: u64 = 224;
+
 /// Deflate cannot expand by more than this.
 const MAX_RATIO: u64 = 1032;
 
@@ -206,22 +210,75 @@ impl<'s> Archive<'s> {
         self.expand(entry, wanted)
     }
 
+    /// Reads an entry from its beginning, a little at a time, until `enough` says so of what there is,
+    /// or to its end. For what stands at the beginning of a part that may be large.
+    ///
+    /// # Errors
+    /// As [`Archive::read_prefix`].
+    pub(crate) fn read_until(
+        &self,
+        entry: Entry<'_>,
+        mut enough: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Vec<u8>> {
+        let (start, method) = self.readable(entry)?;
+        let mut slot = self.inflate.borrow_mut();
+        let inflate = slot.get_or_insert_with(|| Decompress::new(false));
+        inflate.reset(false);
+
+        let packed_size = entry.record.packed_size;
+        let mut content = Vec::new();
+        let mut taken = 0;
+        let mut chunk = FIRST_LOOK;
+        while taken < packed_size {
+            let len = chunk.min(packed_size - taken);
+            let piece = self.window.range(self.source, start + taken, len)?;
+            if piece.is_empty() {
+                return Err(damaged(entry, "the file ends inside it"));
+            }
+            taken += piece.len() as u64;
+            chunk = (chunk * 2).min(CHUNK);
+            let ended = if method == Method::Stored {
+                self.charge(entry, piece.len())?;
+                content.extend_from_slice(&piece);
+                false
+            } else {
+                let fed = self.feed(inflate, &piece, &mut content, entry, entry.size())?;
+                fed == Fed::Ended
+            };
+            if ended || enough(&content) {
+                break;
+            }
+        }
+        Ok(content)
+    }
+
     /// Unpacks up to `wanted` bytes, of which the expansion budget has enough. Only what is really
     /// unpacked is charged.
     fn expand(&self, entry: Entry<'_>, wanted: u64) -> Result<Vec<u8>> {
+        let (start, method) = self.readable(entry)?;
+        match method {
+            Method::Stored => self.copy(entry, start, wanted),
+            Method::Deflate => self.inflate(entry, start, wanted),
+        }
+    }
+
+    /// Where the packed bytes begin, and how they are packed.
+    fn readable(&self, entry: Entry<'_>) -> Result<(u64, Method)> {
         let record = entry.record;
         if record.is_encrypted() {
             return Err(damaged(entry, "it is encrypted"));
         }
-        let start = self.data_start(entry)?;
-        match record.method {
-            directory::STORED => self.copy(entry, start, wanted),
-            directory::DEFLATE => self.inflate(entry, start, wanted),
-            other => Err(damaged(
-                entry,
-                format_args!("compression method {other} is not supported"),
-            )),
-        }
+        let method = match record.method {
+            directory::STORED => Method::Stored,
+            directory::DEFLATE => Method::Deflate,
+            other => {
+                return Err(damaged(
+                    entry,
+                    format_args!("compression method {other} is not supported"),
+                ));
+            }
+        };
+        Ok((self.data_start(entry)?, method))
     }
 
     fn copy(&self, entry: Entry<'_>, start: u64, wanted: u64) -> Result<Vec<u8>> {
@@ -411,6 +468,13 @@ impl<'s> Archive<'s> {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Stored,
+    Deflate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Fed {
     /// The decompressor took everything and wants more.
     All,

@@ -277,3 +277,28 @@ fn a_sparse_file_with_a_monstrous_directory_costs_no_memory() {
     assert!(refused.is_budget() || refused.is_malformed(), "{refused}");
     assert!(source.meter().cost().physical_bytes < 2 << 20);
 }
+
+#[test]
+fn a_look_into_an_entry_stops_when_it_has_seen_enough() {
+    let content = [
+        b"<root show='0'>".as_slice(),
+        &[b' '; 100_000],
+        &[7; 50_000],
+    ]
+    .concat();
+    for packing in [Packing::Stored, Packing::Deflate] {
+        let filler = Part::new("filler", vec![1; 5000]).packing(Packing::Stored);
+        let part = Part::new("a", &content).packing(packing);
+        let source = source(build::Archive::new([part, filler]).build());
+        let archive = Archive::open(&source).unwrap();
+        let before = source.meter().cost().physical_bytes;
+        let entry = archive.find("a").unwrap();
+        let seen = archive
+            .read_until(entry, |bytes| bytes.contains(&b'>'))
+            .unwrap();
+        assert!(seen.starts_with(b"<root show='0'>"));
+        assert!(source.meter().cost().physical_bytes - before <= 30 + 224);
+        let all = archive.read_until(entry, |_| false).unwrap();
+        assert_eq!(all, content);
+    }
+}

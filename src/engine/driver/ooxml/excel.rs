@@ -1,0 +1,176 @@
+//! Excel workbooks and templates, binary ones included (contract §9.3).
+
+use std::cell::OnceCell;
+
+use super::sheets::{self, Workbook};
+use super::{Office, unless_damaged};
+use crate::contract::Confidence::{Exact, Medium};
+use crate::engine::catalogue::{PathId, Profile, Target as T};
+use crate::engine::container::opc::Kind;
+use crate::engine::driver::{Driver, Probe};
+use crate::engine::error::Result;
+use crate::engine::findings::Findings;
+
+/// xlsx, xlsm, xltx, xltm and xlsb.
+pub(crate) struct Excel<'p> {
+    office: Office<'p>,
+    workbook: OnceCell<Workbook>,
+}
+
+impl<'p> Driver<'p> for Excel<'p> {
+    fn open(probe: &'p Probe<'p>) -> Result<Self> {
+        Ok(Self {
+            office: Office::open(probe)?,
+            workbook: OnceCell::new(),
+        })
+    }
+
+    fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
+        match path {
+            PathId::ExcelProfile => self.profile(out),
+            PathId::ExcelTableInventory => self.tables(out),
+            PathId::ExcelAssetInventory => self.assets(out),
+            PathId::ExcelWorkbookXml => self.workbook_part(out)?,
+            PathId::ExcelWorksheetInventory => self.worksheets(out),
+            PathId::ExcelSharedStrings => self.shared_strings(out)?,
+            shared => self.office.run(shared, out)?,
+        }
+        Ok(())
+    }
+}
+
+impl Excel<'_> {
+    fn is_binary(&self) -> bool {
+        self.office.profile() == Profile::Xlsb
+    }
+
+    fn profile(&self, out: &mut Findings) {
+        let template = matches!(self.office.profile(), Profile::Xltx | Profile::Xltm);
+        let source = "content type of the main part";
+        out.put(T::EXCEL_IS_TEMPLATE, template, Exact, source);
+        out.put(T::EXCEL_BINARY_WORKBOOK, self.is_binary(), Exact, source);
+    }
+
+    fn tables(&self, out: &mut Findings) {
+        out.put(
+            T::EXCEL_TABLE_COUNT,
+            self.office.package().count(&[Kind::Table]),
+            Exact,
+            "table parts",
+        );
+    }
+
+    fn assets(&self, out: &mut Findings) {
+        let package = self.office.package();
+        out.put(
+            T::EXCEL_CHART_PART_COUNT,
+            package.count(&[Kind::Chart]),
+            Exact,
+            "chart parts",
+        );
+        out.put(
+            T::EXCEL_PIVOT_TABLE_PART_COUNT,
+            package.count(&[Kind::PivotTable]),
+            Exact,
+            "pivot table parts",
+        );
+        out.put(
+            T::EXCEL_UNIQUE_IMAGE_ASSET_COUNT,
+            self.office.image_count(),
+            Exact,
+            "image parts",
+        );
+    }
+
+    fn workbook_part(&self, out: &mut Findings) -> Result<()> {
+        let workbook = self.workbook()?;
+        let source = "workbook part";
+        let sheets = workbook.sheets.as_ref();
+        out.put_or_unknown(
+            T::EXCEL_SHEET_COUNT,
+            sheets.map(|sheets| sheets.count),
+            Exact,
+            source,
+        );
+        out.put_or_unknown(
+            T::EXCEL_HIDDEN_SHEET_COUNT,
+            sheets.map(|sheets| sheets.hidden),
+            Exact,
+            source,
+        );
+        if out.wants(T::EXCEL_SHEET_NAMES) {
+            let names = sheets.and_then(|sheets| sheets.names.clone());
+            out.put_or_unknown(T::EXCEL_SHEET_NAMES, names, Exact, source);
+        }
+        out.put_or_unknown(
+            T::EXCEL_DEFINED_NAME_COUNT,
+            workbook.defined_names,
+            Exact,
+            source,
+        );
+        Ok(())
+    }
+
+    fn worksheets(&self, out: &mut Findings) {
+        let count = self.office.package().count(&[
+            Kind::Worksheet,
+            Kind::Chartsheet,
+            Kind::Dialogsheet,
+            Kind::Macrosheet,
+        ]);
+        out.put(T::EXCEL_SHEET_COUNT, count, Medium, "sheet parts");
+    }
+
+    fn shared_strings(&self, out: &mut Findings) -> Result<()> {
+        let package = self.office.package();
+        let part = package
+            .parts()
+            .find(|(_, kind)| *kind == Kind::SharedStrings)
+            .map(|(entry, _)| entry);
+        let Some(part) = part else {
+            out.put(
+                T::EXCEL_SHARED_STRING_COUNT,
+                0_u64,
+                Exact,
+                "no shared string part",
+            );
+            return Ok(());
+        };
+        let count = if self.is_binary() {
+            unless_damaged(package.read(part))?.map(|bytes| {
+                unless_damaged(sheets::binary::shared_strings(&bytes, package.meter()))
+            })
+        } else {
+            unless_damaged(package.read_text(part))?
+                .map(|text| unless_damaged(sheets::shared_strings(&text, package.meter())))
+        };
+        out.put_or_unknown(
+            T::EXCEL_SHARED_STRING_COUNT,
+            count.transpose()?.flatten(),
+            Exact,
+            "shared string part",
+        );
+        Ok(())
+    }
+
+    /// The workbook part, read once. Nothing is known of a damaged one.
+    fn workbook(&self) -> Result<&Workbook> {
+        if let Some(workbook) = self.workbook.get() {
+            return Ok(workbook);
+        }
+        let package = self.office.package();
+        let main = self.office.main()?;
+        let workbook = if self.is_binary() {
+            match unless_damaged(package.read(main))? {
+                Some(bytes) => sheets::binary::workbook(&bytes, package.meter())?,
+                None => Workbook::default(),
+            }
+        } else {
+            match unless_damaged(package.read_text(main))? {
+                Some(text) => sheets::workbook(&text, package.meter())?,
+                None => Workbook::default(),
+            }
+        };
+        Ok(self.workbook.get_or_init(|| workbook))
+    }
+}

@@ -1,0 +1,166 @@
+//! The workbook part and the shared strings of XML workbooks (ISO/IEC 29500-1, 18.2 and 18.4).
+
+mod biff12;
+pub(super) mod binary;
+
+use super::unless_damaged;
+use crate::engine::container::xml::{Ns, Xml};
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::meter::Meter;
+
+/// What a workbook part says. What could not be read to its end is `None`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Workbook {
+    pub(super) sheets: Option<Sheets>,
+    pub(super) defined_names: Option<u64>,
+}
+
+/// The sheets of a workbook in tab order, of every kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Sheets {
+    pub(super) count: u64,
+    /// `None` when one of them cannot be read: a list with a gap would be wrong.
+    pub(super) names: Option<Vec<String>>,
+    /// Hidden and very hidden ones.
+    pub(super) hidden: u64,
+}
+
+/// Reads a workbook part.
+///
+/// # Errors
+/// Budget errors.
+pub(super) fn workbook(text: &str, meter: &Meter) -> Result<Workbook> {
+    let mut workbook = Workbook::default();
+    let whole = read(&mut workbook, &mut Xml::new(text, meter));
+    if unless_damaged(whole)?.is_some() {
+        // Lists that are not there are empty.
+        workbook.sheets.get_or_insert_with(|| Sheets {
+            names: Some(Vec::new()),
+            ..Sheets::default()
+        });
+        workbook.defined_names.get_or_insert(0);
+    }
+    Ok(workbook)
+}
+
+fn read(workbook: &mut Workbook, xml: &mut Xml<'_>) -> Result<()> {
+    let root = xml.root()?;
+    if !xml.is(&root, Ns::Spreadsheet, "workbook") {
+        return Err(ProbeError::malformed("the root element is not workbook"));
+    }
+    while let Some(tag) = xml.child(1)? {
+        if xml.is(&tag, Ns::Spreadsheet, "sheets") {
+            workbook.sheets = Some(read_sheets(xml)?);
+        } else if xml.is(&tag, Ns::Spreadsheet, "definedNames") {
+            workbook.defined_names = Some(count(xml, "definedName")?);
+        }
+    }
+    Ok(())
+}
+
+fn read_sheets(xml: &mut Xml<'_>) -> Result<Sheets> {
+    let mut sheets = Sheets::default();
+    let mut names = Some(Vec::new());
+    while let Some(tag) = xml.child(2)? {
+        if !xml.is(&tag, Ns::Spreadsheet, "sheet") {
+            continue;
+        }
+        sheets.count += 1;
+        // 18.18.68: visible, hidden or veryHidden. Anything else hides nothing.
+        if matches!(
+            unless_damaged(tag.attribute("state"))?.flatten().as_deref(),
+            Some("hidden" | "veryHidden")
+        ) {
+            sheets.hidden += 1;
+        }
+        match unless_damaged(tag.attribute("name"))?.flatten() {
+            Some(name) => {
+                if let Some(names) = &mut names {
+                    names.push(name.into_owned());
+                }
+            }
+            None => names = None,
+        }
+    }
+    sheets.names = names;
+    Ok(sheets)
+}
+
+fn count(xml: &mut Xml<'_>, local: &str) -> Result<u64> {
+    let depth = xml.depth();
+    let mut count = 0;
+    while let Some(tag) = xml.child(depth)? {
+        if xml.is(&tag, Ns::Spreadsheet, local) {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Counts the strings of a shared string part. Its `uniqueCount` is optional and often wrong.
+///
+/// # Errors
+/// `MALFORMED_INPUT` when the part is damaged; budget errors.
+pub(super) fn shared_strings(text: &str, meter: &Meter) -> Result<u64> {
+    let mut xml = Xml::new(text, meter);
+    let root = xml.root()?;
+    if !xml.is(&root, Ns::Spreadsheet, "sst") {
+        return Err(ProbeError::malformed("the root element is not sst"));
+    }
+    count(&mut xml, "si")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Level, Limits};
+
+    fn parsed(ns: &str, body: &str) -> Workbook {
+        let text = format!("<x:workbook xmlns:x='{ns}' xmlns:y='urn:y'>{body}</x:workbook>");
+        workbook(&text, &Meter::start(Limits::of(Level::Deep))).unwrap()
+    }
+
+    #[test]
+    fn sheets_and_names_are_read_in_both_conformance_classes() {
+        let body = "<x:sheets><x:sheet name='R&amp;D' state='hidden'/><x:sheet name='b'/>\
+            <y:sheet name='foreign'/><x:sheet name='c' state='veryHidden'/>\
+            <x:sheet name='d' state='Visible'/><x:sheet name='e' state=''/></x:sheets>\
+            <x:definedNames><x:definedName name='_xlnm.Print_Area'/><x:definedName name='n'/>\
+            </x:definedNames>";
+        for ns in [
+            "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+            "http://purl.oclc.org/ooxml/spreadsheetml/main",
+        ] {
+            let workbook = parsed(ns, body);
+            let sheets = workbook.sheets.unwrap();
+            assert_eq!((sheets.count, sheets.hidden), (5, 2));
+            assert_eq!(sheets.names.unwrap(), ["R&D", "b", "c", "d", "e"]);
+            assert_eq!(workbook.defined_names, Some(2));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_guessed() {
+        let ns = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+        let workbook = parsed(ns, "<x:sheets><x:sheet name='&undefined;'/></x:sheets>");
+        let sheets = workbook.sheets.unwrap();
+        assert_eq!((sheets.count, sheets.names), (1, None));
+        let cut = parsed(
+            ns,
+            "<x:sheets><x:sheet name='a'/></x:sheets><x:definedNames>",
+        );
+        assert_eq!(cut.sheets.unwrap().count, 1);
+        assert_eq!(cut.defined_names, None);
+        assert_eq!(parsed("urn:other", ""), Workbook::default());
+        assert_eq!(parsed(ns, "").defined_names, Some(0));
+    }
+
+    #[test]
+    fn shared_strings_are_counted_not_believed() {
+        let meter = Meter::start(Limits::of(Level::Deep));
+        let ns = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+        let text = format!("<sst xmlns='{ns}' uniqueCount='9'><si><t>a</t></si><si/></sst>");
+        assert_eq!(shared_strings(&text, &meter), Ok(2));
+        assert!(shared_strings("<sst/>", &meter).is_err());
+    }
+}

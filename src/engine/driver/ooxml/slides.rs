@@ -1,0 +1,275 @@
+//! The presentation part and what slides say on their start tags (ISO/IEC 29500-1, 19.2 and 19.3).
+
+use std::collections::HashMap;
+
+use super::unless_damaged;
+use crate::engine::container::opc::{Kind, Package};
+use crate::engine::container::xml::{Ns, Xml};
+use crate::engine::container::zip::Entry;
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::meter::Meter;
+use crate::engine::value::Value;
+
+/// English Metric Units in a point.
+const EMU_PER_POINT: f64 = 12_700.0;
+
+/// What a presentation part says. What could not be read to its end is `None`.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Presentation {
+    /// The relationship ids of the slides, in order.
+    pub(super) slides: Option<Vec<String>>,
+    pub(super) size: Option<Size>,
+}
+
+/// The size of a slide in EMU; neither side is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    width: u64,
+    height: u64,
+}
+
+impl Size {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "lengths in EMU are far below 2^53"
+    )]
+    pub(super) fn value(&self) -> Value {
+        Value::object([
+            ("height_emu", Value::from(self.height)),
+            ("height_pt", Value::from(self.height as f64 / EMU_PER_POINT)),
+            ("width_emu", Value::from(self.width)),
+            ("width_pt", Value::from(self.width as f64 / EMU_PER_POINT)),
+        ])
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "lengths in EMU are far below 2^53"
+    )]
+    pub(super) fn ratio(&self) -> Value {
+        let divisor = gcd(self.width, self.height);
+        Value::object([
+            (
+                "decimal",
+                Value::from(self.width as f64 / self.height as f64),
+            ),
+            ("height", Value::from(self.height / divisor)),
+            ("width", Value::from(self.width / divisor)),
+        ])
+    }
+
+    pub(super) fn orientation(&self) -> &'static str {
+        match self.width.cmp(&self.height) {
+            std::cmp::Ordering::Greater => "landscape",
+            std::cmp::Ordering::Less => "portrait",
+            std::cmp::Ordering::Equal => "square",
+        }
+    }
+}
+
+/// Reads a presentation part.
+///
+/// # Errors
+/// Budget errors.
+pub(super) fn presentation(text: &str, meter: &Meter) -> Result<Presentation> {
+    let mut presentation = Presentation::default();
+    let whole = read(&mut presentation, &mut Xml::new(text, meter));
+    if unless_damaged(whole)?.is_some() {
+        // A presentation without the list has no slides.
+        presentation.slides.get_or_insert_default();
+    }
+    Ok(presentation)
+}
+
+fn read(presentation: &mut Presentation, xml: &mut Xml<'_>) -> Result<()> {
+    let root = xml.root()?;
+    if !xml.is(&root, Ns::Presentation, "presentation") {
+        return Err(ProbeError::malformed(
+            "the root element is not presentation",
+        ));
+    }
+    while let Some(tag) = xml.child(1)? {
+        if xml.is(&tag, Ns::Presentation, "sldIdLst") {
+            let mut ids = Vec::new();
+            while let Some(tag) = xml.child(2)? {
+                if xml.is(&tag, Ns::Presentation, "sldId") {
+                    let id = tag.prefixed_attribute("id")?.unwrap_or_default();
+                    ids.push(id.into_owned());
+                }
+            }
+            presentation.slides = Some(ids);
+        } else if presentation.size.is_none() && xml.is(&tag, Ns::Presentation, "sldSz") {
+            let side = |name| -> Result<Option<u64>> {
+                Ok(tag
+                    .attribute(name)?
+                    .and_then(|text| text.trim().parse().ok())
+                    .filter(|side| *side > 0))
+            };
+            presentation.size = side("cx")?
+                .zip(side("cy")?)
+                .map(|(width, height)| Size { width, height });
+        }
+    }
+    Ok(())
+}
+
+/// Counts the slides of the list that say on their start tag that they are not shown. `None` when one
+/// of them cannot be found or read.
+///
+/// # Errors
+/// Budget errors.
+pub(super) fn hidden(
+    package: &Package<'_>,
+    main: Entry<'_>,
+    ids: &[String],
+) -> Result<Option<u64>> {
+    let Some(slides) = slide_parts(package, main, ids)? else {
+        return Ok(None);
+    };
+    let mut hidden = 0;
+    for slide in slides {
+        match unless_damaged(is_hidden(package, package.entry(slide)))? {
+            Some(true) => hidden += 1,
+            Some(false) => {}
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(hidden))
+}
+
+/// The parts of the slides in the list. When the package has as many slide parts as the list has
+/// entries they are the same, and the relationships need not be read.
+fn slide_parts(
+    package: &Package<'_>,
+    main: Entry<'_>,
+    ids: &[String],
+) -> Result<Option<Vec<usize>>> {
+    let all: Vec<usize> = package
+        .parts()
+        .filter(|(_, kind)| *kind == Kind::Slide)
+        .map(|(entry, _)| entry.index())
+        .collect();
+    if all.len() == ids.len() {
+        return Ok(Some(all));
+    }
+    let Some(relationships) = package.relationships_of(main.name()) else {
+        return Ok(None);
+    };
+    let mut targets: HashMap<String, usize> = HashMap::new();
+    let read = package.relationships(relationships, |relationship| {
+        if relationship.external || !relationship.kind.is_office("slide") {
+            return;
+        }
+        if let Some(entry) = package.target(main.name(), &relationship.target) {
+            targets.insert(relationship.id.clone().into_owned(), entry.index());
+        }
+    });
+    unless_damaged(read)?;
+    Ok(ids.iter().map(|id| targets.get(id).copied()).collect())
+}
+
+/// Reads as much of a slide as its start tag takes (`show`, 19.3.1.38).
+fn is_hidden(package: &Package<'_>, slide: Entry<'_>) -> Result<bool> {
+    let mut found = None;
+    package.read_until(slide, |bytes| {
+        found = shown(bytes, package.meter());
+        found.is_some()
+    })?;
+    let shown = match found {
+        Some(shown) => shown,
+        // Not in UTF-8, then; or damaged.
+        None => {
+            let text = package.read_text(slide)?;
+            show_of(&mut Xml::new(&text, package.meter()))?
+        }
+    };
+    Ok(!shown)
+}
+
+/// What the beginning of a part says, if its start tag is complete.
+fn shown(bytes: &[u8], meter: &Meter) -> Option<bool> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The end may be in the middle of a character.
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?,
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    show_of(&mut Xml::new(text, meter)).ok()
+}
+
+fn show_of(xml: &mut Xml<'_>) -> Result<bool> {
+    let root = xml.root()?;
+    let show = root.attribute("show")?;
+    Ok(!matches!(show.as_deref(), Some("0" | "false" | "off")))
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a.max(1) } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Level, Limits};
+
+    fn parsed(body: &str) -> Presentation {
+        let text = format!(
+            "<p:presentation xmlns:p='http://schemas.openxmlformats.org/presentationml/2006/main' \
+             xmlns:r='urn:r' xmlns:p14='urn:p14'>{body}</p:presentation>"
+        );
+        presentation(&text, &Meter::start(Limits::of(Level::Deep))).unwrap()
+    }
+
+    #[test]
+    fn slides_are_those_of_the_list_whatever_sections_repeat() {
+        let found = parsed(
+            "<p:sldIdLst><p:sldId id='256' r:id='rId2'/><p:sldId id='257' r:id='rId3'/></p:sldIdLst>\
+             <p:sldSz cx='12192000' cy='6858000'/><p:extLst><p14:sectionLst><p14:section>\
+             <p14:sldIdLst><p14:sldId id='256'/><p14:sldId id='257'/></p14:sldIdLst></p14:section>\
+             </p14:sectionLst></p:extLst>",
+        );
+        assert_eq!(found.slides.unwrap(), ["rId2", "rId3"]);
+        let size = found.size.unwrap();
+        assert_eq!(size.orientation(), "landscape");
+        let mut ratio = Vec::new();
+        size.ratio().write(&mut ratio);
+        assert_eq!(
+            String::from_utf8(ratio).unwrap(),
+            r#"{"decimal":1.7777777777777777,"height":9,"width":16}"#
+        );
+    }
+
+    #[test]
+    fn a_size_that_is_none_is_unknown() {
+        for size in [
+            "<p:sldSz cx='0' cy='0'/>",
+            "<p:sldSz cx='-1' cy='5'/>",
+            "<p:sldSz cx='1'/>",
+            "",
+        ] {
+            assert_eq!(parsed(size).size, None, "{size}");
+        }
+        assert_eq!(parsed("").slides.unwrap(), [""; 0]);
+        assert_eq!(parsed("<p:sldIdLst>").slides, None);
+    }
+
+    #[test]
+    fn a_start_tag_says_whether_a_slide_is_shown_once_it_is_complete() {
+        let meter = Meter::start(Limits::of(Level::Deep));
+        let cases = [
+            (
+                "\u{feff}<?xml version='1.0'?>\n<p:sld xmlns:p='x' show='0'><p:c",
+                Some(false),
+            ),
+            ("<p:sld show='false'/>", Some(false)),
+            ("<p:sld show='1'>", Some(true)),
+            ("<p:sld>", Some(true)),
+            ("<!-- <p:sld show='0'> --><p:sld>", Some(true)),
+            ("<p:sld show='0'", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown(text.as_bytes(), &meter), expected, "{text}");
+        }
+    }
+}
