@@ -1,8 +1,7 @@
 //! Reading XML parts: decoded to UTF-8, pulled token by token, namespaces resolved, nothing expanded.
 //!
 //! Entities other than the five of XML itself are never looked up, so there is nothing that could
-//! grow or reach out: a reference to one is an error of the part, as it is for a document without a
-//! DTD.
+//! grow or reach out: what such a reference stands for is not known.
 
 mod encoding;
 mod names;
@@ -24,8 +23,8 @@ use crate::engine::meter::Meter;
 /// Most namespace declarations in scope at one place. Documents have up to about forty.
 const MAX_BINDINGS: usize = 512;
 
-/// Deepest nesting. Documents have up to about a hundred levels.
-const MAX_DEPTH: usize = 10_000;
+/// Deepest nesting: some bytes are kept for every open element. Documents have a hundred levels or so.
+const MAX_DEPTH: usize = 1_000_000;
 
 /// A pull reader over decoded text. An element without content comes as [`Token::Open`] and
 /// [`Token::Close`] like any other.
@@ -56,6 +55,8 @@ pub(crate) enum Token<'t> {
     /// Text, CDATA or a character that was written as a reference. Text comes in as many pieces as
     /// it was written in.
     Text(Cow<'t, str>),
+    /// A reference to an entity that XML itself does not define.
+    Reference,
 }
 
 /// The start tag of an element.
@@ -149,10 +150,8 @@ impl<'t> Xml<'t> {
                         Token::Text(Cow::Owned(character.into()))
                     } else {
                         let name = reference.xml10_content();
-                        let text = resolve_predefined_entity(&name).ok_or_else(|| {
-                            malformed(format_args!("the entity {name:?} is not defined"))
-                        })?;
-                        Token::Text(Cow::Borrowed(text))
+                        resolve_predefined_entity(&name)
+                            .map_or(Token::Reference, |text| Token::Text(Cow::Borrowed(text)))
                     }
                 }
                 Event::Eof if self.depth > 0 => {
@@ -234,22 +233,26 @@ impl<'t> Xml<'t> {
         Ok(())
     }
 
-    /// All text up to the end of the element that was opened last, joined.
+    /// All text up to the end of the element that was opened last, joined. `None` when some of it is
+    /// a reference to an entity that XML itself does not define.
     ///
     /// # Errors
     /// As [`Xml::next`].
-    pub(crate) fn text(&mut self) -> Result<Cow<'t, str>> {
+    pub(crate) fn text(&mut self) -> Result<Option<Cow<'t, str>>> {
         let depth = self.depth;
         let mut whole = Cow::Borrowed("");
+        let mut known = true;
         loop {
             match self.next()? {
+                Some(Token::Reference) => known = false,
                 Some(Token::Text(piece)) if whole.is_empty() => whole = piece,
                 Some(Token::Text(piece)) => whole.to_mut().push_str(&piece),
-                Some(Token::Close) if self.depth < depth => return Ok(whole),
+                Some(Token::Close) if self.depth < depth => break,
                 Some(_) => {}
-                None => return Ok(whole),
+                None => break,
             }
         }
+        Ok(known.then_some(whole))
     }
 
     fn open(&mut self, start: &BytesStart<'t>) -> Result<()> {

@@ -231,7 +231,7 @@ impl<'s> Archive<'s> {
         let mut chunk = FIRST_LOOK;
         while taken < packed_size {
             let len = chunk.min(packed_size - taken);
-            let piece = self.window.range(self.source, start + taken, len)?;
+            let piece = self.window.range(&self.source, start + taken, len)?;
             if piece.is_empty() {
                 return Err(damaged(entry, "the file ends inside it"));
             }

@@ -5,11 +5,11 @@ fn meter() -> Meter {
     Meter::start(Limits::of(Level::Deep))
 }
 
-fn text_of(text: &str) -> Result<String> {
+fn text_of(text: &str) -> Result<Option<String>> {
     let meter = meter();
     let mut xml = Xml::new(text, &meter);
     xml.root()?;
-    let text = xml.text()?.into_owned();
+    let text = xml.text()?.map(Cow::into_owned);
     assert!(xml.next()?.is_none());
     Ok(text)
 }
@@ -29,24 +29,32 @@ fn text_comes_back_whole_however_it_is_written() {
         ("<t/>", ""),
     ];
     for (text, expected) in cases {
-        assert_eq!(text_of(text).as_deref(), Ok(expected), "{text}");
+        assert_eq!(text_of(text).unwrap().unwrap(), expected, "{text}");
     }
 }
 
 #[test]
-fn what_is_not_well_formed_is_an_error_and_entities_are_never_looked_up() {
+fn entities_are_never_looked_up() {
     let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>"#;
-    let cases = [
-        "<t>&undefined;</t>".to_owned(),
+    for text in [
+        "<t>a&undefined;</t>".to_owned(),
         format!("{bomb}<t>&b;</t>"),
-        format!("{bomb}<t>&x;</t>"),
-        "<t>".into(),
+        format!("{bomb}<t>&x;b</t>"),
+    ] {
+        assert_eq!(text_of(&text), Ok(None), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_well_formed_is_an_error() {
+    let cases = [
+        "<t>".to_owned(),
         "<t></u>".into(),
         "<t>&#0;</t>".into(),
         "<t>&#xD800;</t>".into(),
         "nothing".into(),
         String::new(),
-        "<a>".repeat(20_000),
+        "<a>".repeat(1_000_001),
     ];
     for text in cases {
         let refused = text_of(&text).unwrap_err();

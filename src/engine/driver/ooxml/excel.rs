@@ -128,12 +128,7 @@ impl Excel<'_> {
             .find(|(_, kind)| *kind == Kind::SharedStrings)
             .map(|(entry, _)| entry);
         let Some(part) = part else {
-            out.put(
-                T::EXCEL_SHARED_STRING_COUNT,
-                0_u64,
-                Exact,
-                "no shared string part",
-            );
+            out.unknown(T::EXCEL_SHARED_STRING_COUNT);
             return Ok(());
         };
         let count = if self.is_binary() {

@@ -65,10 +65,7 @@ impl CoreProperties {
                 }
                 _ => continue,
             };
-            let text = xml.text()?;
-            if let Some(text) = not_blank(&text) {
-                *slot = Some(text.to_owned());
-            }
+            set(slot, xml)?;
         }
         Ok(())
     }
@@ -117,6 +114,7 @@ fn keywords(xml: &mut Xml<'_>) -> Result<Option<String>> {
     let depth = xml.depth();
     let mut words: Vec<String> = Vec::new();
     let mut piece = String::new();
+    let mut known = true;
     let mut flush = |piece: &mut String| {
         if let Some(word) = not_blank(piece) {
             words.push(word.to_owned());
@@ -126,6 +124,7 @@ fn keywords(xml: &mut Xml<'_>) -> Result<Option<String>> {
     loop {
         match xml.next()? {
             Some(Token::Text(text)) => piece.push_str(&text),
+            Some(Token::Reference) => known = false,
             Some(Token::Open(_)) => flush(&mut piece),
             Some(Token::Close) => {
                 flush(&mut piece);
@@ -136,12 +135,13 @@ fn keywords(xml: &mut Xml<'_>) -> Result<Option<String>> {
             None => break,
         }
     }
-    Ok((!words.is_empty()).then(|| words.join(", ")))
+    Ok((known && !words.is_empty()).then(|| words.join(", ")))
 }
 
+/// Of several elements with one name the last that is not blank counts.
 fn set(slot: &mut Option<String>, xml: &mut Xml<'_>) -> Result<()> {
     let text = xml.text()?;
-    if let Some(text) = not_blank(&text) {
+    if let Some(text) = text.as_deref().and_then(not_blank) {
         *slot = Some(text.to_owned());
     }
     Ok(())
@@ -149,7 +149,7 @@ fn set(slot: &mut Option<String>, xml: &mut Xml<'_>) -> Result<()> {
 
 fn set_number(slot: &mut Option<u64>, xml: &mut Xml<'_>) -> Result<()> {
     let text = xml.text()?;
-    if let Some(text) = not_blank(&text) {
+    if let Some(text) = text.as_deref().and_then(not_blank) {
         *slot = text.parse().ok();
     }
     Ok(())

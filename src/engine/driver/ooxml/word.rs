@@ -6,7 +6,7 @@ use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::driver::{Driver, Probe};
-use crate::engine::error::Result;
+use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
 use crate::engine::meter::Meter;
 
@@ -134,6 +134,8 @@ fn count(text: &str, meter: &Meter) -> Result<Counts> {
                     alternatives.pop();
                 }
             }
+            // It might stand for paragraphs.
+            Token::Reference => return Err(ProbeError::malformed("an entity is not defined")),
             Token::Text(_) => {}
         }
     }
