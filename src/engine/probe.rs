@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
 use super::detect;
+use super::driver::legacy::Legacy;
 use super::driver::{Driver, Probe, ooxml};
 use super::error::{ProbeError, Result};
 use super::findings::{Findings, Status};
@@ -103,7 +104,7 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
         DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
         DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
         DriverId::Pdf => unsupported(probe, out),
-        DriverId::OfficeLegacy => unsupported(probe, out),
+        DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
         DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
             drive::<super::driver::iwork::Iwork<'_>>(probe, out)
         }

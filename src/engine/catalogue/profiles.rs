@@ -584,6 +584,14 @@ const ENCRYPTED_OOXML: &[T] = &[
     T::OFFICE_CONTENT_PROBE_SUPPORTED,
 ];
 
+/// What compound files tell beyond the contract about how they are protected.
+const PROTECTION: [T; 4] = [
+    T::SECURITY_PASSWORD_TO_MODIFY,
+    T::SECURITY_ENCRYPTION_ALGORITHM,
+    T::SECURITY_ENCRYPTION_KEY_BITS,
+    T::SECURITY_ENCRYPTION_SCHEME,
+];
+
 static PDF_FAMILY: Family = Family {
     driver: DriverId::Pdf,
     own_targets: PDF,
@@ -843,7 +851,7 @@ static PAGES_FAMILY: Family = Family {
 static DOC_FAMILY: Family = Family {
     driver: DriverId::OfficeLegacy,
     own_targets: DOC,
-    our_targets: &[],
+    our_targets: &PROTECTION,
     header: &[
         T::SECURITY_ENCRYPTED,
         T::OFFICE_DOCUMENT_KIND,
@@ -875,7 +883,15 @@ static DOC_FAMILY: Family = Family {
 static XLS_FAMILY: Family = Family {
     driver: DriverId::OfficeLegacy,
     own_targets: XLS,
-    our_targets: &[],
+    our_targets: &[
+        T::SECURITY_PASSWORD_TO_MODIFY,
+        T::SECURITY_ENCRYPTION_ALGORITHM,
+        T::SECURITY_ENCRYPTION_KEY_BITS,
+        T::SECURITY_ENCRYPTION_SCHEME,
+        T::EXCEL_HIDDEN_SHEET_COUNT,
+        T::EXCEL_DEFINED_NAME_COUNT,
+        T::EXCEL_SHARED_STRING_COUNT,
+    ],
     header: &[
         T::SECURITY_ENCRYPTED,
         T::OFFICE_DOCUMENT_KIND,
@@ -906,7 +922,17 @@ static XLS_FAMILY: Family = Family {
 static PPT_FAMILY: Family = Family {
     driver: DriverId::OfficeLegacy,
     own_targets: PPT,
-    our_targets: &[],
+    our_targets: &[
+        T::SECURITY_PASSWORD_TO_MODIFY,
+        T::SECURITY_ENCRYPTION_ALGORITHM,
+        T::SECURITY_ENCRYPTION_KEY_BITS,
+        T::SECURITY_ENCRYPTION_SCHEME,
+        T::POWERPOINT_HIDDEN_SLIDE_COUNT,
+        T::POWERPOINT_MASTER_COUNT,
+        T::POWERPOINT_SLIDE_SIZE,
+        T::POWERPOINT_ASPECT_RATIO,
+        T::POWERPOINT_ORIENTATION,
+    ],
     header: &[
         T::SECURITY_ENCRYPTED,
         T::OFFICE_DOCUMENT_KIND,
@@ -936,7 +962,7 @@ static PPT_FAMILY: Family = Family {
 static ENCRYPTED_OOXML_FAMILY: Family = Family {
     driver: DriverId::OfficeLegacy,
     own_targets: ENCRYPTED_OOXML,
-    our_targets: &[],
+    our_targets: &PROTECTION,
     header: &[
         T::SECURITY_ENCRYPTED,
         T::OFFICE_DOCUMENT_KIND,

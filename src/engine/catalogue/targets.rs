@@ -243,12 +243,16 @@ targets! {
     QUALITY_MISSING_ASSETS = "quality.missing_assets", BoolOrNull, Common, Deep, "Whether referenced assets are missing";
     SECURITY_ACTIVE_CONTENT_RISK = "security.active_content_risk", TextOrNull, Common, Deep, "none, low, medium or high, judged by active content";
     SECURITY_ENCRYPTED = "security.encrypted", Bool, Common, Header, "Whether the document is encrypted";
+    SECURITY_ENCRYPTION_ALGORITHM = "security.encryption_algorithm", TextOrNull, Common, Metadata, "Cipher that the document is encrypted with";
+    SECURITY_ENCRYPTION_KEY_BITS = "security.encryption_key_bits", U64OrNull, Common, Metadata, "Length of the encryption key in bits";
+    SECURITY_ENCRYPTION_SCHEME = "security.encryption_scheme", TextOrNull, Common, Metadata, "agile, standard, extensible, cryptoapi, rc4, xor or rights-management";
     SECURITY_HAS_DIGITAL_SIGNATURE = "security.has_digital_signature", Bool, Common, Metadata, "Whether the document is signed";
     SECURITY_HAS_EMBEDDED_FILES = "security.has_embedded_files", Bool, Common, Metadata, "Whether files or objects are embedded";
     SECURITY_HAS_EXTERNAL_RELATIONSHIPS = "security.has_external_relationships", Bool, Common, Metadata, "Whether the document refers to resources outside itself";
     SECURITY_HAS_JAVASCRIPT = "security.has_javascript", Bool, Common, Deep, "Whether the document holds JavaScript";
     SECURITY_HAS_MACROS = "security.has_macros", Bool, Common, Metadata, "Whether the document holds macros";
     SECURITY_PASSWORD_PROTECTED = "security.password_protected", BoolOrNull, Common, Metadata, "Whether a password is needed to open the document";
+    SECURITY_PASSWORD_TO_MODIFY = "security.password_to_modify", BoolOrNull, Common, Metadata, "Whether a password is asked for before the document may be changed";
     SECURITY_SIGNATURE_COUNT = "security.signature_count", U64OrNull, Common, Deep, "Digital signatures";
     WORD_CHARACTER_COUNT = "word.character_count", U64OrNull, Format, Metadata, "Characters as counted by the application or from the text";
     WORD_COMMENT_PART_COUNT = "word.comment_part_count", U64, Format, Metadata, "Comment parts in the package";

@@ -1,5 +1,6 @@
 //! From bytes to parts: ZIP/OPC, CFB, IWA and PDF objects.
 
+pub(crate) mod cfb;
 pub(crate) mod iwa;
 pub(crate) mod opc;
 pub(crate) mod xml;

@@ -7,6 +7,7 @@
 
 pub(crate) mod identity;
 pub(crate) mod iwork;
+pub(crate) mod legacy;
 pub(crate) mod ooxml;
 
 use super::catalogue::{FormatOptions, PathId, Profile};

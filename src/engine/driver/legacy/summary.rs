@@ -1,0 +1,92 @@
+//! The path `office_legacy.summary_information`: what the property sets record.
+
+use super::Legacy;
+use super::properties::{self, PropertySet};
+use crate::contract::Confidence::High;
+use crate::engine::catalogue::{Profile, Target};
+use crate::engine::error::Result;
+use crate::engine::findings::Findings;
+
+const SOURCE: &str = "SummaryInformation";
+
+/// Texts of `SummaryInformation` ([MS-OLEPS] §3.1.2) and their targets.
+const TEXTS: [(u32, Target); 6] = [
+    (2, Target::DOCUMENT_TITLE),
+    (3, Target::DOCUMENT_SUBJECT),
+    (4, Target::DOCUMENT_AUTHOR),
+    (5, Target::DOCUMENT_KEYWORDS),
+    (6, Target::DOCUMENT_DESCRIPTION),
+    (18, Target::DOCUMENT_APPLICATION),
+];
+
+const TIMES: [(u32, Target); 2] = [
+    (12, Target::DOCUMENT_CREATED_AT),
+    (13, Target::DOCUMENT_MODIFIED_AT),
+];
+
+/// Counts that Word keeps there.
+const COUNTS: [(u32, Target); 3] = [
+    (14, Target::WORD_PAGE_COUNT),
+    (15, Target::WORD_WORD_COUNT),
+    (16, Target::WORD_CHARACTER_COUNT),
+];
+
+/// Application version in `DocumentSummaryInformation` ([MS-OSHARED] §2.3.3.2.2.1).
+const VERSION: u32 = 23;
+
+pub(super) fn run(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
+    let mut set = legacy.summary(properties::SUMMARY)?;
+    for (id, target) in TEXTS {
+        if out.wants(target) {
+            let text = read(&mut set, |set| set.text(id))?;
+            out.put_or_unknown(target, text, High, SOURCE);
+        }
+    }
+    for (id, target) in TIMES {
+        if out.wants(target) {
+            let time = read(&mut set, |set| set.time(id))?;
+            out.put_or_unknown(target, time, High, SOURCE);
+        }
+    }
+    if legacy.probe.profile == Profile::Doc {
+        for (id, target) in COUNTS {
+            if out.wants(target) {
+                put_count(&mut set, id, target, out)?;
+            }
+        }
+    }
+    if out.wants(Target::DOCUMENT_APPLICATION_VERSION) {
+        let mut more = legacy.summary(properties::DOCUMENT_SUMMARY)?;
+        // Major version in the high half, build or minor version in the low one.
+        let version = read(&mut more, |set| set.number(VERSION))?
+            .filter(|version| *version >> 16 > 0)
+            .map(|version| format!("{}.{}", version >> 16, version & 0xFFFF));
+        let source = "DocumentSummaryInformation";
+        out.put_or_unknown(Target::DOCUMENT_APPLICATION_VERSION, version, High, source);
+    }
+    Ok(())
+}
+
+/// Puts the page count that Word saved: the only place where it stands.
+pub(super) fn put_page_count(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
+    let mut set = legacy.summary(properties::SUMMARY)?;
+    put_count(&mut set, COUNTS[0].0, Target::WORD_PAGE_COUNT, out)
+}
+
+fn put_count(
+    set: &mut Option<PropertySet<'_>>,
+    id: u32,
+    target: Target,
+    out: &mut Findings,
+) -> Result<()> {
+    let count = read(set, |set| set.number(id))?;
+    out.put_or_unknown(target, count, High, SOURCE);
+    Ok(())
+}
+
+fn read<'p, T>(
+    set: &mut Option<PropertySet<'p>>,
+    read: impl FnOnce(&mut PropertySet<'p>) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    set.as_mut().map_or(Ok(None), read)
+}
