@@ -16,6 +16,10 @@ use super::{Budget, Confidence, Level, View};
 /// Longest target name that is accepted, in bytes. The longest of the contract has 38.
 const MAX_TARGET_BYTES: usize = 128;
 
+/// Most target names in one option set: more than any format has ids, aliases and selectors. With
+/// [`MAX_TARGET_BYTES`] it keeps a profile far below what an operating system takes as argv.
+const MAX_TARGETS: usize = 256;
+
 /// The options of a probe that a caller may choose, already validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ProbeOptions {
@@ -48,7 +52,7 @@ impl ProbeOptions {
     /// repeated names count once.
     ///
     /// # Errors
-    /// When a name is malformed; see [`check_target`].
+    /// When a name is malformed (see [`check_target`]), or when there are more than 256.
     pub fn with_targets<I, S>(mut self, targets: I) -> Result<Self, InvalidOption>
     where
         I: IntoIterator<Item = S>,
@@ -61,9 +65,14 @@ impl ProbeOptions {
                 field: "targets",
                 reason,
             })?;
-            if !self.targets.contains(&target) {
-                self.targets.push(target);
+            if self.targets.contains(&target) {
+                continue;
             }
+            check_count(self.targets.len()).map_err(|reason| InvalidOption {
+                field: "targets",
+                reason,
+            })?;
+            self.targets.push(target);
         }
         Ok(self)
     }
@@ -86,7 +95,7 @@ impl ProbeOptions {
     /// Sets the minimum confidence of single targets.
     ///
     /// # Errors
-    /// When a name is malformed; see [`check_target`].
+    /// When a name is malformed (see [`check_target`]), or when there are more than 256.
     pub fn with_target_confidence<I, S>(mut self, pairs: I) -> Result<Self, InvalidOption>
     where
         I: IntoIterator<Item = (S, Confidence)>,
@@ -96,6 +105,10 @@ impl ProbeOptions {
         for (target, confidence) in pairs {
             let target = target.into();
             check_target(&target).map_err(|reason| InvalidOption {
+                field: "target_confidence",
+                reason,
+            })?;
+            check_count(self.target_confidence.len()).map_err(|reason| InvalidOption {
                 field: "target_confidence",
                 reason,
             })?;
@@ -260,6 +273,16 @@ pub fn check_target(name: &str) -> Result<(), String> {
     }
 }
 
+/// Checks that one more name may join `known` others.
+fn check_count(known: usize) -> Result<(), String> {
+    if known < MAX_TARGETS {
+        return Ok(());
+    }
+    Err(format!(
+        "got more than {MAX_TARGETS} names; accepts at most {MAX_TARGETS}, and @all is one"
+    ))
+}
+
 /// An option set as the exact argv that it maps to. Cloning shares the text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Profile(Arc<[String]>);
@@ -354,6 +377,18 @@ mod tests {
             deep.profile().argv(),
             ["--probe-level=deep", "--timeout-ms=500"]
         );
+    }
+
+    #[test]
+    fn names_without_end_are_refused() {
+        let names = |count: usize| (0..count).map(|n| format!("t{n}"));
+        let pairs = |count| names(count).map(|name| (name, Confidence::Low));
+        let options = ProbeOptions::new();
+        assert!(options.clone().with_targets(names(256)).is_ok());
+        assert!(options.clone().with_targets(vec!["title"; 1000]).is_ok());
+        assert!(options.clone().with_targets(names(1_000_000)).is_err());
+        assert!(options.clone().with_target_confidence(pairs(256)).is_ok());
+        assert!(options.with_target_confidence(pairs(257)).is_err());
     }
 
     #[test]

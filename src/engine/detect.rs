@@ -4,6 +4,8 @@
 //! never changes the routing, with one exception of the standard's own making: an encrypted Office
 //! Open XML package is a compound file under an Office Open XML extension.
 
+use std::borrow::Cow;
+
 use super::catalogue::{DriverId, Profile};
 use super::error::{ProbeError, Result};
 use super::source::Source;
@@ -27,11 +29,21 @@ const PDF_HEAD_BYTES: usize = 1024;
 const ZIP_HEAD_BYTES: usize = 8;
 
 /// The extension of a display name, lower case, without dot. A name whose only dot is its first
-/// character has none.
-pub(crate) fn extension(display_name: &str) -> Option<String> {
-    let last = display_name.trim_end_matches('/').rsplit('/').next()?;
+/// character has none. Slashes at the end, and `.` as the last component, do not count.
+pub(crate) fn extension(display_name: &str) -> Option<Cow<'_, str>> {
+    let mut name = display_name;
+    while let Some(shorter) = name.strip_suffix('/').or_else(|| name.strip_suffix("/.")) {
+        name = shorter;
+    }
+    let last = name.rsplit('/').next()?;
     let (stem, extension) = last.rsplit_once('.')?;
-    (!stem.is_empty() && last != "..").then(|| extension.to_ascii_lowercase())
+    (!stem.is_empty() && last != "..").then(|| {
+        if extension.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Cow::Owned(extension.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(extension)
+        }
+    })
 }
 
 /// Routes an input.
@@ -140,6 +152,11 @@ mod tests {
             ("a.PDF", Some("pdf")),
             ("dir.x/a.tar.docx", Some("docx")),
             ("dir.x/a.docx/", Some("docx")),
+            ("dir.x/a.docx/./", Some("docx")),
+            ("dir.x/.", Some("x")),
+            ("/", None),
+            ("./.", None),
+            ("..docx", Some("docx")),
             (".pdf", None),
             ("..", None),
             ("", None),

@@ -8,8 +8,16 @@ use super::version::TOOL_VERSION;
 use crate::contract::{Level, SCHEMA_VERSION};
 use crate::engine::catalogue::{SELECTORS, ValueType};
 
-/// The JSON Schema of everything that the engine prints for a probe. It is our own wording.
-pub(crate) const SCHEMA: &str = include_str!("report.schema.json");
+/// The JSON Schema of everything that the engine prints for a probe, as it is kept: to be read. It is
+/// our own wording.
+const SCHEMA: &str = include_str!("report.schema.json");
+
+/// The JSON Schema as it is printed: on one line, keys sorted.
+pub(crate) fn schema(out: &mut Vec<u8>) {
+    // The text is ours and a test parses it; a value's own map keeps its keys sorted.
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap_or_default();
+    let _infallible = serde_json::to_writer(out, &schema);
+}
 
 /// The `formats` report.
 pub(crate) fn formats(out: &mut Vec<u8>) {

@@ -54,6 +54,7 @@ pub(crate) struct Finding {
 pub(crate) struct Findings {
     wanted: TargetSet,
     path: PathId,
+    /// One a wanted target, by its rank.
     slots: Vec<Option<Finding>>,
 }
 
@@ -63,7 +64,7 @@ impl Findings {
         Self {
             wanted,
             path: PathId::OoxmlIdentity,
-            slots: vec![None; Target::COUNT],
+            slots: vec![None; wanted.len() as usize],
         }
     }
 
@@ -95,10 +96,11 @@ impl Findings {
         confidence: Confidence,
         source: impl Into<Cow<'static, str>>,
     ) {
-        if !self.wants(target) {
+        let path = self.path;
+        let Some(slot) = self.slot(target) else {
             return;
-        }
-        let stronger = self.slots[target.index()]
+        };
+        let stronger = slot
             .as_ref()
             .is_none_or(|known| known.value.is_none() || known.confidence < confidence);
         if stronger {
@@ -107,11 +109,11 @@ impl Findings {
             } else {
                 Status::Estimated
             };
-            self.slots[target.index()] = Some(Finding {
+            *slot = Some(Finding {
                 status,
                 value: Some(value.into()),
                 confidence,
-                path: self.path,
+                path,
                 source: source.into(),
             });
         }
@@ -138,12 +140,13 @@ impl Findings {
 
     /// Records why there is no value. It never replaces a value, and the first reason stays.
     pub(crate) fn no_value(&mut self, target: Target, status: Status) {
-        if self.wants(target) && self.slots[target.index()].is_none() {
-            self.slots[target.index()] = Some(Finding {
+        let path = self.path;
+        if let Some(slot @ None) = self.slot(target) {
+            *slot = Some(Finding {
                 status,
                 value: None,
                 confidence: Confidence::None,
-                path: self.path,
+                path,
                 source: Cow::Borrowed("none"),
             });
         }
@@ -151,12 +154,21 @@ impl Findings {
 
     /// What is known of a target.
     pub(crate) fn get(&self, target: Target) -> Option<&Finding> {
-        self.slots[target.index()].as_ref()
+        if !self.wants(target) {
+            return None;
+        }
+        self.slots[self.wanted.rank(target)].as_ref()
     }
 
     /// The value of a target, if there is one.
     pub(crate) fn value(&self, target: Target) -> Option<&Value> {
         self.get(target).and_then(|finding| finding.value.as_ref())
+    }
+
+    /// The place of a target, if it is wanted.
+    fn slot(&mut self, target: Target) -> Option<&mut Option<Finding>> {
+        self.wants(target)
+            .then(|| &mut self.slots[self.wanted.rank(target)])
     }
 }
 

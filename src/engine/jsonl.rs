@@ -9,8 +9,8 @@ use super::error::ProbeError;
 /// one is refused and skipped; it is never held whole.
 const MAX_LINE_BYTES: usize = 176 << 20;
 
-/// A line buffer that grew beyond this is given back after its record.
-const KEPT_LINE_BYTES: usize = 1 << 20;
+/// A buffer that grew beyond this is given back after its record.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Answers every line of `input` until its end and returns the highest exit status of any record.
 /// Each reply is written at once, with its line feed, in one piece.
@@ -48,8 +48,10 @@ pub(crate) fn run(
             output.flush()?;
             worst = worst.max(status);
         }
-        if line.capacity() > KEPT_LINE_BYTES {
-            line = Vec::new();
+        for buffer in [&mut line, &mut reply] {
+            if buffer.capacity() > KEPT_BYTES {
+                *buffer = Vec::new();
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ mod jsonl;
 mod meter;
 mod plan;
 mod probe;
+mod record;
 mod report;
 mod request;
 mod source;

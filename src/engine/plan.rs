@@ -3,6 +3,7 @@
 use super::catalogue::{FormatOptions, Index, PathId, PathSpec, Profile, Target, TargetSet, index};
 use super::detect;
 use super::error::{ProbeError, Result};
+use super::findings::Findings;
 use super::request::Request;
 use crate::contract::{Confidence, Level};
 
@@ -84,6 +85,21 @@ impl Plan {
     /// Everything that gets an entry in the report.
     pub(crate) fn wanted(&self) -> TargetSet {
         self.requested.union(self.granted)
+    }
+
+    /// Requested targets that no path yields, or that came back without a value that satisfies.
+    /// Without findings (only the plan was asked for): just the former.
+    pub(crate) fn unresolved(&self, findings: Option<&Findings>) -> TargetSet {
+        let Some(findings) = findings else {
+            return self.unsupported;
+        };
+        let is_lacking = |target: &Target| {
+            findings.get(*target).is_none_or(|finding| {
+                finding.value.is_none() || finding.confidence < self.minimum(*target)
+            })
+        };
+        let lacking = self.requested.iter().filter(is_lacking).collect();
+        self.unsupported.union(lacking)
     }
 
     /// The least confidence that satisfies the request for a target.

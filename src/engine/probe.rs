@@ -82,6 +82,7 @@ pub(crate) fn run(
         profile,
         plan: &plan,
         findings: findings.as_ref(),
+        unresolved: plan.unresolved(findings.as_ref()),
         cost: meter.cost(),
         elapsed_ms: request.telemetry.then(|| elapsed_ms(meter)),
         cut_short: cut_short.as_ref().map(ProbeError::message),

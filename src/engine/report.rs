@@ -3,14 +3,18 @@
 //! Two orders of keys exist (contract §2): a single-shot full report keeps declaration order;
 //! everything in `--jsonl` and every values view is sorted at all depths.
 
+mod diagnostics;
+mod evidence;
+
+use self::evidence::Evidence;
 use super::catalogue::{DriverId, Profile, Target, TargetSet};
-use super::findings::{Finding, Findings};
+use super::findings::Findings;
 use super::json;
 use super::meter::Cost;
 use super::plan::Plan;
 use super::source::Source;
 use super::version::TOOL_VERSION;
-use crate::contract::{Confidence, SCHEMA_VERSION, View};
+use crate::contract::{SCHEMA_VERSION, View};
 
 /// The order of keys of a full report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(crate) struct Report<'r> {
     pub(crate) plan: &'r Plan,
     /// `None` when only the plan was asked for.
     pub(crate) findings: Option<&'r Findings>,
+    /// What [`Plan::unresolved`] says of the findings.
+    pub(crate) unresolved: TargetSet,
     pub(crate) cost: Cost,
     /// Milliseconds since the start of the probe, with `--telemetry`.
     pub(crate) elapsed_ms: Option<f64>,
@@ -36,7 +42,7 @@ pub(crate) struct Report<'r> {
 impl Report<'_> {
     /// Whether every request was satisfied (`status` is `ok`). A plan alone always is.
     pub(crate) fn is_ok(&self) -> bool {
-        self.findings.is_none() || self.unresolved().is_empty()
+        self.findings.is_none() || self.unresolved.is_empty()
     }
 
     /// Appends the report as compact JSON, without line feed.
@@ -52,22 +58,9 @@ impl Report<'_> {
         if self.is_ok() { "ok" } else { "partial" }
     }
 
-    /// Requested targets that nobody planned, or that came back without a value that satisfies.
-    fn unresolved(&self) -> TargetSet {
-        let Some(findings) = self.findings else {
-            return self.plan.unsupported;
-        };
-        let lacking = self.plan.requested.iter().filter(|target| {
-            findings.get(*target).is_none_or(|finding| {
-                finding.value.is_none() || finding.confidence < self.plan.minimum(*target)
-            })
-        });
-        self.plan.unsupported.union(lacking.collect())
-    }
-
     fn write_sorted(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"diagnostics\":");
-        self.diagnostics(out, KeyOrder::Sorted);
+        diagnostics::write(self, KeyOrder::Sorted, out);
         out.extend_from_slice(b",\"driver\":");
         self.driver(out);
         out.extend_from_slice(b",\"execution\":{\"actual_cost\":{");
@@ -93,7 +86,7 @@ impl Report<'_> {
         out.extend_from_slice(b",\"probe_level\":\"");
         out.extend_from_slice(self.plan.level.as_str().as_bytes());
         out.extend_from_slice(b"\",\"unresolved_targets\":");
-        ids(out, self.unresolved());
+        ids(out, self.unresolved);
         out.extend_from_slice(b"},\"input\":");
         self.input(out, KeyOrder::Sorted);
         out.extend_from_slice(b",\"results\":");
@@ -133,19 +126,19 @@ impl Report<'_> {
             json::float(out, elapsed);
         }
         out.extend_from_slice(b"},\"unresolved_targets\":");
-        ids(out, self.unresolved());
+        ids(out, self.unresolved);
         if !self.plan.granted.is_empty() {
             out.extend_from_slice(b",\"piggyback_targets\":");
             ids(out, self.plan.granted);
         }
         out.extend_from_slice(b"},\"diagnostics\":");
-        self.diagnostics(out, KeyOrder::Declared);
+        diagnostics::write(self, KeyOrder::Declared, out);
         out.push(b'}');
     }
 
     fn write_values(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"diagnostics\":");
-        self.diagnostics(out, KeyOrder::Sorted);
+        diagnostics::write(self, KeyOrder::Sorted, out);
         out.extend_from_slice(b",\"driver\":");
         self.driver(out);
         out.extend_from_slice(b",\"input\":");
@@ -159,7 +152,7 @@ impl Report<'_> {
         out.extend_from_slice(b",\"tool_version\":");
         json::string(out, TOOL_VERSION);
         out.extend_from_slice(b",\"unresolved_targets\":");
-        ids(out, self.unresolved());
+        ids(out, self.unresolved);
         out.extend_from_slice(b",\"values\":{");
         if let Some(findings) = self.findings {
             let known = self
@@ -217,140 +210,14 @@ impl Report<'_> {
         out.push(b'{');
         json::separated(out, self.plan.wanted().iter(), |out, target| {
             key(out, target);
-            self.evidence(target).write(target, order, out);
+            Evidence::of(self, target).write(target, order, out);
         });
         out.push(b'}');
     }
-
-    fn evidence(&self, target: Target) -> Evidence<'_> {
-        match self.findings.map(|findings| findings.get(target)) {
-            Some(Some(finding)) => Evidence::Found(finding),
-            _ if self.plan.unsupported.contains(target) => Evidence::None {
-                status: "unsupported",
-                path: "planner",
-            },
-            Some(None) => Evidence::None {
-                status: "unknown",
-                path: "planner",
-            },
-            None => Evidence::None {
-                status: "planned",
-                path: "plan-only",
-            },
-        }
-    }
-
-    fn diagnostics(&self, out: &mut Vec<u8>, order: KeyOrder) {
-        out.push(b'[');
-        let mut first = true;
-        let mut emit = |code: &str, message: &str| {
-            if !std::mem::take(&mut first) {
-                out.push(b',');
-            }
-            let members: [(&str, &str); 3] = match order {
-                KeyOrder::Sorted => [("code", code), ("level", "warning"), ("message", message)],
-                KeyOrder::Declared => [("level", "warning"), ("code", code), ("message", message)],
-            };
-            out.push(b'{');
-            json::separated(out, members, |out, (name, text)| {
-                json::string(out, name);
-                out.push(b':');
-                json::string(out, text);
-            });
-            out.push(b'}');
-        };
-        for target in self.plan.unsupported.iter() {
-            let message = format!(
-                "{} is not supported at probe level {} with the requested confidence",
-                target.id(),
-                self.plan.level
-            );
-            emit("UNSUPPORTED_TARGET_AT_REQUESTED_LEVEL", &message);
-        }
-        let Some(findings) = self.findings else {
-            out.push(b']');
-            return;
-        };
-        for target in self.unresolved().difference(self.plan.unsupported).iter() {
-            match findings
-                .get(target)
-                .filter(|finding| finding.value.is_some())
-            {
-                Some(finding) => {
-                    let message = format!(
-                        "{} has confidence {} below the requested {}",
-                        target.id(),
-                        finding.confidence,
-                        self.plan.minimum(target)
-                    );
-                    emit("INSUFFICIENT_CONFIDENCE", &message);
-                }
-                None => {
-                    let message =
-                        format!("{} could not be resolved from this document", target.id());
-                    emit("UNRESOLVED_TARGET", &message);
-                }
-            }
-        }
-        if let Some(reason) = self.cut_short {
-            emit("BUDGET_EXCEEDED", reason);
-        }
-        out.push(b']');
-    }
 }
 
-/// One entry of `results`.
-enum Evidence<'f> {
-    Found(&'f Finding),
-    None {
-        status: &'static str,
-        path: &'static str,
-    },
-}
-
-impl Evidence<'_> {
-    fn write(&self, target: Target, order: KeyOrder, out: &mut Vec<u8>) {
-        let (status, value, confidence, path, source) = match self {
-            Self::Found(finding) => (
-                finding.status.as_str(),
-                finding.value.as_ref(),
-                finding.confidence,
-                finding.path.name(),
-                finding.source.as_ref(),
-            ),
-            Self::None { status, path } => (*status, None, Confidence::None, *path, "none"),
-        };
-        let text = |out: &mut Vec<u8>, name: &str, text: &str| {
-            out.extend_from_slice(name.as_bytes());
-            json::string(out, text);
-        };
-        let score = |out: &mut Vec<u8>| {
-            text(out, "\"confidence\":", confidence.as_str());
-            out.extend_from_slice(b",\"confidence_score\":");
-            json::float(out, confidence.score());
-            text(out, ",\"path\":", path);
-            text(out, ",\"source\":", source);
-        };
-        out.push(b'{');
-        if order == KeyOrder::Sorted {
-            score(out);
-            text(out, ",\"status\":", status);
-            text(out, ",\"target\":", target.id());
-        } else {
-            text(out, "\"target\":", target.id());
-            text(out, ",\"status\":", status);
-        }
-        if let Some(value) = value {
-            out.extend_from_slice(b",\"value\":");
-            value.write(out);
-        }
-        if order == KeyOrder::Declared {
-            out.push(b',');
-            score(out);
-        }
-        out.push(b'}');
-    }
-}
+#[cfg(test)]
+mod tests;
 
 fn key(out: &mut Vec<u8>, target: Target) {
     json::string(out, target.id());

@@ -84,7 +84,7 @@ impl Source {
         if !looked_up.is_file() {
             return Err(not_regular());
         }
-        let file = File::open(path).map_err(|error| describe(&error))?;
+        let file = open_for_reading(path).map_err(|error| describe(&error))?;
         // The path may have been replaced since: what counts is the file that is open now.
         let opened = file.metadata().map_err(|error| describe(&error))?;
         if !opened.is_file() {
@@ -300,6 +300,20 @@ fn is_package_name(path: &Path) -> bool {
             .iter()
             .any(|package| extension.eq_ignore_ascii_case(package))
     })
+}
+
+/// Opens without waiting: should a FIFO have taken the place of the file that was looked up, opening
+/// it must not hang either.
+#[cfg(unix)]
+fn open_for_reading(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(windows)]
+fn open_for_reading(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 #[cfg(unix)]

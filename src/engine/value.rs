@@ -12,13 +12,19 @@ pub(crate) enum Value {
     U64(u64),
     /// Prints in shortest round-trip form, always with a fraction or exponent; not a number → null.
     F64(f64),
-    Text(String),
+    /// Borrowed where the words are ours.
+    Text(Cow<'static, str>),
     List(Vec<Value>),
     /// Prints with its keys sorted.
     Object(Vec<(Cow<'static, str>, Value)>),
 }
 
 impl Value {
+    /// Words of ours, without a copy.
+    pub(crate) const fn word(word: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(word))
+    }
+
     /// An object. Keys are sorted here, once.
     pub(crate) fn object<K, I>(members: I) -> Self
     where
@@ -92,13 +98,13 @@ impl From<f64> for Value {
 
 impl From<String> for Value {
     fn from(value: String) -> Self {
-        Self::Text(value)
+        Self::Text(Cow::Owned(value))
     }
 }
 
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+        Self::Text(Cow::Owned(value.to_owned()))
     }
 }
 
@@ -126,6 +132,7 @@ mod tests {
             (Value::from(16.0 / 9.0), "1.7777777777777777"),
             (Value::from(f64::NAN), "null"),
             (Value::from(u64::MAX), "18446744073709551615"),
+            (Value::word("word"), "\"word\""),
             (Value::from("a\"\n\u{2028}é"), "\"a\\\"\\n\u{2028}é\""),
             (Value::from(Option::<u64>::None), "null"),
             (Value::from(vec!["x", "y"]), r#"["x","y"]"#),

@@ -1,28 +1,38 @@
-//! What holds for every format: the command line, the framing, discovery and planning.
+//! What holds for every format: the command line, discovery and the catalogue.
 
 use serde_json::{Value, json};
 
-use crate::harness::{Engine, json_of, record, run, shared};
+use crate::harness::{Engine, json_of, run, shared};
 
 #[test]
-fn syntax_errors_are_one_json_line_and_stdin_is_never_read() {
+fn syntax_errors_are_one_json_line_in_declaration_order_and_stdin_is_never_read() {
     for arguments in [
         &["--nonsense"][..],
+        &["--nonsense", "--pretty"],
         &["--jsonl", "a.pdf"],
+        &["--jsonl", "--pretty"],
+        &["--jsonl", "-n", "a.pdf"],
         &["-l", "h", "-l", "h", "x"],
+        &["-N", "-N", "x"],
+        &["-t", "-x", "x"],
+        &["targets", "pdf", "-f", "pdf"],
     ] {
         let output = run(arguments, b"");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let text = String::from_utf8(output.stdout.clone()).unwrap();
-        assert!(
-            text.starts_with(r#"{"error":{"code":"CLI_SYNTAX","#),
-            "{text}"
+        let version = env!("CARGO_PKG_VERSION");
+        let head = format!(
+            r#"{{"schema_version":2,"tool_version":"2.4.0+builtin.{version}","status":"error","error":{{"code":"CLI_SYNTAX","message":"error: "#
         );
+        assert!(text.starts_with(&head), "{text}");
+        assert!(text.ends_with("\",\"exit_code\":2}}\n"), "{text}");
         assert_eq!(text.matches('\n').count(), 1);
     }
-    let output = run(&["--jsonl", "-C", "title"], b"{}\n");
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(json_of(&output)["error"]["code"], "INVALID_REQUEST");
+    for pairs in ["title", "title=none", "=low", "title=", "title=low,", ""] {
+        let output = run(&["--jsonl", "-C", pairs], b"{}\n");
+        assert_eq!(output.status.code(), Some(1), "{pairs:?}");
+        assert_eq!(json_of(&output)["error"]["code"], "INVALID_REQUEST");
+    }
 }
 
 #[test]
@@ -43,92 +53,62 @@ fn help_and_version_are_plain_text() {
 }
 
 #[test]
-fn the_exit_status_of_a_stream_is_its_worst_record() {
-    for (stdin, expected) in [
-        ("", 0),
-        ("{}\n", 1),
-        ("{}\n\"/nonexistent.pdf\"\n{}\n", 2),
-        ("{\"name\":\"a.pdf\",\"base64\":\"AAAA\"}\n{}", 4),
+fn discovery_is_one_line_with_sorted_keys_and_indented_on_demand() {
+    for arguments in [
+        &["formats"][..],
+        &["schema"],
+        &["targets"],
+        &["targets", "-f", "PDF"],
     ] {
+        let text = String::from_utf8(run(arguments, b"").stdout).unwrap();
+        let sorted = serde_json::from_str::<Value>(&text).unwrap().to_string();
+        assert!(text == format!("{sorted}\n"), "{arguments:?}");
+        // Options before a subcommand are accepted and mean nothing.
+        let ignored: Vec<_> = ["--jsonl", "-C", "nonsense"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .collect();
+        assert!(run(&ignored, b"").stdout == text.as_bytes(), "{ignored:?}");
+        let pretty: Vec<_> = arguments.iter().copied().chain(["--pretty"]).collect();
+        let pretty = String::from_utf8(run(&pretty, b"").stdout).unwrap();
+        assert!(pretty.lines().count() > 10);
         assert_eq!(
-            run(&["--jsonl"], stdin.as_bytes()).status.code(),
-            Some(expected),
-            "{stdin}"
+            serde_json::from_str::<Value>(&pretty).unwrap().to_string(),
+            sorted
         );
     }
-}
-
-#[test]
-fn standard_input_needs_a_name_and_a_name_needs_standard_input() {
-    for (arguments, stdin, code) in [
-        (&["-"][..], "", "INVALID_REQUEST"),
-        (&["-n", "a.pdf", "b.pdf"], "", "INVALID_REQUEST"),
-        (&[], "", "INVALID_REQUEST"),
-        (&["-n", "a.pdf", "-"], "nonsense", "MALFORMED_INPUT"),
-        (
-            &["-n", "a.pdf", "-b", "3", "-"],
-            "nonsense",
-            "BUDGET_EXCEEDED",
-        ),
-        (&["-n", "a", "-"], "nonsense", "UNSUPPORTED_FORMAT"),
-    ] {
-        assert_eq!(
-            json_of(&run(arguments, stdin.as_bytes()))["error"]["code"],
-            code,
-            "{arguments:?}"
-        );
-    }
-}
-
-#[test]
-fn a_closed_output_ends_the_engine_quietly() {
-    use std::io::Write as _;
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
-        .args(["engine", "--jsonl"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"{}\n{}\n").unwrap();
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-}
-
-#[test]
-fn history_does_not_show() {
-    let records = [
-        json!({}),
-        json!({"path": "/nonexistent.pdf"}),
-        record("a.pdf", b"junk"),
-        record("a.unknown", b"junk"),
-        json!({"path": "/nonexistent.pdf", "options": {"level": "deep"}}),
-    ];
-    let mut warm = Engine::start(&[]);
-    for _ in 0..3 {
-        for (at, record) in records.iter().enumerate().rev() {
-            let fresh = Engine::start(&[]).ask_text(record);
-            assert_eq!(warm.ask_text(record), fresh, "record {at}");
-        }
-    }
+    let refused = run(&["targets", ".Dot"], b"");
+    assert_eq!(refused.status.code(), Some(3));
+    assert_eq!(
+        json_of(&refused)["error"]["message"],
+        "unsupported format: dot"
+    );
 }
 
 #[test]
 fn formats_lists_every_driver_with_its_profiles() {
     let report = json_of(&run(&["formats"], b""));
-    let count: usize = report["formats"]
-        .as_array()
-        .unwrap()
+    let formats = report["formats"].as_array().unwrap();
+    let of = |format: &Value| json!([format["driver"], format["profiles"]]);
+    let ours: Vec<_> = formats.iter().map(of).collect();
+    let count: usize = formats
         .iter()
-        .map(|f| f["profiles"].as_array().unwrap().len())
+        .map(|format| format["profiles"].as_array().unwrap().len())
         .sum();
-    assert_eq!(count, 23);
-    assert_eq!(report["status"], "ok");
+    assert_eq!((ours.len(), count), (8, 23));
+    assert!(formats.iter().all(|format| format["support"].is_string()));
+    if let Some(shared) = shared() {
+        let text = std::fs::read(shared.join("contract/formats.json")).unwrap();
+        let theirs: Value = serde_json::from_slice(&text).unwrap();
+        let theirs: Vec<_> = theirs["formats"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(of)
+            .collect();
+        assert_eq!(ours, theirs);
+    }
 }
 
 /// Members of a target that are the contract's to say.
@@ -166,6 +146,30 @@ fn the_catalogue_is_the_contracts_and_more() {
             }
             if target["applicable"] == true {
                 assert_eq!(own["applicable"], true, "{profile} {}", target["id"]);
+                if profile != "xlsb" {
+                    for fact in ["supported_levels", "selectors"] {
+                        assert_eq!(own[fact], target[fact], "{profile} {} {fact}", target["id"]);
+                    }
+                }
+            }
+        }
+        let order = |report: &Value| -> Vec<Value> {
+            let known = theirs["targets"].as_array().unwrap();
+            let targets = report["targets"].as_array().unwrap().iter();
+            targets
+                .map(|target| target["id"].clone())
+                .filter(|id| known.iter().any(|target| target["id"] == *id))
+                .collect()
+        };
+        assert_eq!(order(&ours), order(&theirs), "{profile}");
+        for (own, option) in ours["format_options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(theirs["format_options"].as_array().unwrap())
+        {
+            for fact in ["key", "value_type", "default", "allowed"] {
+                assert_eq!(own[fact], option[fact], "{profile} {fact}");
             }
         }
         if profile == "xlsb" {

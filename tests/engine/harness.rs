@@ -101,3 +101,16 @@ pub(crate) fn value<'r>(report: &'r Value, target: &str) -> Option<&'r Value> {
 pub(crate) fn shared() -> Option<PathBuf> {
     std::env::var_os("DECKPROBE_TEST_SHARED").map(PathBuf::from)
 }
+
+/// A name and just enough bytes to be routed to a profile: a signature, and no document behind it.
+pub(crate) fn container_for(profile: &str) -> (String, Vec<u8>) {
+    let (extension, signature): (_, &[u8]) = match profile {
+        "pdf" => ("pdf", b"%PDF-1.7"),
+        "encrypted-ooxml" => ("docx", CFB_SIGNATURE),
+        "doc" | "xls" | "ppt" => (profile, CFB_SIGNATURE),
+        other => (other, b"PK\x03\x04"),
+    };
+    (format!("a.{extension}"), signature.to_vec())
+}
+
+const CFB_SIGNATURE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";

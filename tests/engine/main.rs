@@ -7,5 +7,8 @@
 )]
 
 mod core;
+mod framing;
 mod harness;
+mod inputs;
+mod planner;
 mod schema;

@@ -28,6 +28,18 @@ impl TargetSet {
         self.0[index / 64] & (1 << (index % 64)) != 0
     }
 
+    /// How many members stand before a target: its place in a table that has one row a member.
+    pub(crate) const fn rank(&self, target: Target) -> usize {
+        let index = target.index();
+        let mut rank = (self.0[index / 64] & ((1 << (index % 64)) - 1)).count_ones();
+        let mut i = 0;
+        while i < index / 64 {
+            rank += self.0[i].count_ones();
+            i += 1;
+        }
+        rank as usize
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         let mut i = 0;
         while i < WORDS {
@@ -117,8 +129,13 @@ mod tests {
         let ids: Vec<_> = all.iter().map(Target::id).collect();
         assert_eq!(ids.len(), Target::COUNT);
         assert!(ids.is_sorted());
+        for (place, target) in all.iter().enumerate() {
+            assert_eq!(all.rank(target), place);
+        }
         let two = TargetSet::of(&[Target::WORD_WORD_COUNT, Target::DOCUMENT_TITLE]);
         assert_eq!(two.len(), 2);
+        assert_eq!(two.rank(Target::DOCUMENT_TITLE), 0);
+        assert_eq!(two.rank(Target::WORD_WORD_COUNT), 1);
         assert_eq!(all.difference(two).len() as usize, Target::COUNT - 2);
         assert!(two.intersects(all) && !two.intersects(all.difference(two)));
     }

@@ -4,25 +4,26 @@ use super::Probe;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{Profile, Target};
 use crate::engine::findings::Findings;
+use crate::engine::value::Value;
 
 /// Puts the identity targets of a verified input.
 pub(crate) fn put(probe: &Probe<'_>, out: &mut Findings) {
     let spec = probe.profile.spec();
     out.put(
         Target::DOCUMENT_FORMAT,
-        spec.format,
+        Value::word(spec.format),
         Exact,
         "verified container",
     );
     out.put(
         Target::DOCUMENT_FORMAT_PROFILE,
-        spec.name,
+        Value::word(spec.name),
         Exact,
         "verified container",
     );
     out.put(
         Target::DOCUMENT_MIME_TYPE,
-        spec.mime,
+        Value::word(spec.mime),
         Exact,
         "verified container",
     );

@@ -1,0 +1,80 @@
+//! One entry of `results`.
+
+use super::{KeyOrder, Report};
+use crate::contract::Confidence;
+use crate::engine::catalogue::Target;
+use crate::engine::findings::Finding;
+use crate::engine::json;
+
+/// What is said of one target.
+pub(super) enum Evidence<'f> {
+    Found(&'f Finding),
+    None {
+        status: &'static str,
+        path: &'static str,
+    },
+}
+
+impl<'r> Evidence<'r> {
+    /// What a report says of a target (contract §5).
+    pub(super) fn of(report: &Report<'r>, target: Target) -> Self {
+        match report.findings.map(|findings| findings.get(target)) {
+            Some(Some(finding)) => Self::Found(finding),
+            _ if report.plan.unsupported.contains(target) => Self::None {
+                status: "unsupported",
+                path: "planner",
+            },
+            Some(None) => Self::None {
+                status: "unknown",
+                path: "planner",
+            },
+            None => Self::None {
+                status: "planned",
+                path: "plan-only",
+            },
+        }
+    }
+
+    /// Appends the entry.
+    pub(super) fn write(&self, target: Target, order: KeyOrder, out: &mut Vec<u8>) {
+        let (status, value, confidence, path, source) = match self {
+            Self::Found(finding) => (
+                finding.status.as_str(),
+                finding.value.as_ref(),
+                finding.confidence,
+                finding.path.name(),
+                finding.source.as_ref(),
+            ),
+            Self::None { status, path } => (*status, None, Confidence::None, *path, "none"),
+        };
+        let text = |out: &mut Vec<u8>, name: &str, text: &str| {
+            out.extend_from_slice(name.as_bytes());
+            json::string(out, text);
+        };
+        let score = |out: &mut Vec<u8>| {
+            text(out, "\"confidence\":", confidence.as_str());
+            out.extend_from_slice(b",\"confidence_score\":");
+            json::float(out, confidence.score());
+            text(out, ",\"path\":", path);
+            text(out, ",\"source\":", source);
+        };
+        out.push(b'{');
+        if order == KeyOrder::Sorted {
+            score(out);
+            text(out, ",\"status\":", status);
+            text(out, ",\"target\":", target.id());
+        } else {
+            text(out, "\"target\":", target.id());
+            text(out, ",\"status\":", status);
+        }
+        if let Some(value) = value {
+            out.extend_from_slice(b",\"value\":");
+            value.write(out);
+        }
+        if order == KeyOrder::Declared {
+            out.push(b',');
+            score(out);
+        }
+        out.push(b'}');
+    }
+}
