@@ -149,12 +149,10 @@ impl Model {
         let ours = discovery_of(&profile);
         for target in items(&tables["targets"]) {
             let id = text(&target["id"]);
-            let same = ours.as_ref().is_none_or(|ours| {
-                let own = items(&ours["targets"])
-                    .iter()
-                    .find(|own| own["id"] == target["id"]);
-                own.unwrap()["supported_levels"] == target["supported_levels"]
-            });
+            let own = items(&ours["targets"])
+                .iter()
+                .find(|own| own["id"] == target["id"]);
+            let same = own.is_none_or(|own| own["supported_levels"] == target["supported_levels"]);
             let aliases = items(&target["aliases"]).iter().map(text);
             for name in aliases.chain([id.clone()]) {
                 if same {
@@ -414,9 +412,15 @@ impl Model {
     }
 }
 
-/// What our engine says of a profile; discovery does not name the encrypted package.
-fn discovery_of(profile: &str) -> Option<Value> {
-    (profile != "encrypted-ooxml").then(|| json_of(&run(&["targets", profile], b"")))
+/// What our engine says of a profile. Discovery does not name the encrypted package, which shares
+/// its paths with the other compound files.
+fn discovery_of(profile: &str) -> Value {
+    let name = if profile == "encrypted-ooxml" {
+        "doc"
+    } else {
+        profile
+    };
+    json_of(&run(&["targets", name], b""))
 }
 
 fn text(value: &Value) -> String {
