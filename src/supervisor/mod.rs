@@ -1,22 +1,70 @@
 //! The supervisor: it keeps warm engine children and gives every record exactly one reply.
 //!
-//! First landing: the public face, with one child a record behind it. The pool follows.
+//! # Theory of operation
+//!
+//! A call first gets a *permit* from [`admission`](self) (N of them; two lanes, a bounded queue). With
+//! it, it checks an idle child out of the pool of its *profile*, or starts one in a *slot* (also N of
+//! them: a slot is held from the start of a process until it is reaped, so never more than N are
+//! alive). One task tends each child from start to reap and owns its pipes; callers send it one record
+//! at a time and get one outcome back. A *lease* makes the checkout safe to drop: a child with a
+//! record in flight never returns to its pool.
+//!
+//! Files: `lanes`, `admission` (permits) · `keyed_pool`, `checkout`, `lease` (children by profile) ·
+//! `child`, `tend`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
+//! `engine_cell`, `discovery` (the engine) · `recycle`, `breaker`, `strikes` (what ends and what is
+//! held back) · `batch`, `drain`, `snapshot`, `stats` (the rest of the public face).
 
+mod admission;
+mod batch;
+mod breaker;
+mod chance;
+mod checkout;
+mod child;
+mod core;
+mod discovery;
+mod drain;
+mod engine_cell;
+mod failure;
+mod keyed_pool;
+mod lanes;
+mod launcher;
+mod lease;
+mod os;
+mod recycle;
+mod resolve;
 mod settings;
+mod snapshot;
+mod spawner;
+mod stats;
+mod strikes;
+mod tend;
+mod words;
+mod worker;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::{Semaphore, mpsc};
+use tracing::Instrument;
 
-use crate::contract::{CONTRACT_VERSION, Envelope, ErrorCode, ProbeOptions, Record, Reply};
+use crate::contract::{CONTRACT_VERSION, Envelope, ProbeOptions, Profile, Record, Reply};
 
+use self::admission::Permit;
+use self::core::Core;
+use self::failure::Failure;
+use self::lanes::Lane;
+use self::stats::Ended;
+use self::worker::Outcome;
+
+pub use batch::Batch;
+pub use drain::{DrainSummary, Waiting};
+pub use launcher::{Applied, CHILD_MARK, intercept_launch};
+pub use recycle::Reason;
 pub use settings::{EngineChoice, SandboxMode, Settings};
+pub use snapshot::{
+    BreakerSummary, LatencyView, LimitsView, ProfileView, QueueView, Snapshot, Starts, WorkerView,
+};
 
 /// A discovery answer of the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,52 +98,20 @@ pub struct EngineInfo {
     pub tool_version: String,
 }
 
-/// What becomes of calls that still wait for a child when a drain begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// They are served while there is time (end of input: the client may only have closed its end).
-    Serve,
-    /// They get `MCP_SHUTTING_DOWN` at once (signals).
-    Refuse,
-}
-
-/// How a drain went.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct DrainSummary {
-    /// Calls that were cut off at the limit.
-    pub abandoned: usize,
-    /// Process ids that could not be killed.
-    pub lost: Vec<u32>,
-}
-
-/// The state of the pool at one moment.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Snapshot {
-    /// The engine, once it is known.
-    pub engine: Option<EngineInfo>,
-}
-
-/// The running supervisor. Clones are handles to the same one.
+/// The running supervisor. Clones are handles to the same one; when the last is dropped without a
+/// [`drain`](Self::drain), idle children end by themselves.
 #[derive(Clone)]
 pub struct Supervisor {
-    inner: Arc<Inner>,
+    handle: Arc<Handle>,
 }
 
-struct Inner {
-    settings: Settings,
-    permits: Arc<Semaphore>,
+struct Handle {
+    core: Arc<Core>,
 }
 
-/// The replies of a batch, in the order in which they finish. Dropping it cancels what is left.
-pub struct Batch {
-    replies: mpsc::Receiver<(usize, Reply)>,
-    _cancel: tokio_util::sync::DropGuard,
-}
-
-impl Batch {
-    /// The next reply and the place of its record in the input; `None` after the last.
-    pub async fn next(&mut self) -> Option<(usize, Reply)> {
-        self.replies.recv().await
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.abandon();
     }
 }
 
@@ -104,32 +120,37 @@ impl Supervisor {
     /// prewarming go on in the background.
     #[must_use]
     pub fn start(settings: Settings) -> Self {
-        let permits = Arc::new(Semaphore::new(settings.max_concurrency.max(1)));
+        let core = Core::new(settings);
+        if core.settings.prewarm > 0 {
+            core.tracker.spawn(Arc::clone(&core).prewarm());
+        }
         Self {
-            inner: Arc::new(Inner { settings, permits }),
+            handle: Arc::new(Handle { core }),
         }
     }
 
     /// Probes one record. Always exactly one reply: the engine's, or an envelope of ours. Dropping
     /// the future cancels the probe and kills the child that it runs on.
     pub async fn probe(&self, record: &Record, options: &ProbeOptions) -> Reply {
-        let Ok(_permit) = self.inner.permits.acquire().await else {
-            return self.envelope(ErrorCode::McpShuttingDown, "the server is shutting down");
-        };
-        match tokio::time::timeout(
-            self.inner.settings.record_timeout,
-            self.probe_cold(record, options),
-        )
-        .await
-        {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(reason)) => self.envelope(ErrorCode::McpEngineFailure, reason),
-            Err(_) => self.envelope(ErrorCode::McpTimeout, "no reply in time"),
+        let core = &self.handle.core;
+        let _under_way = core.calls.token();
+        let asked = Instant::now();
+        let longest = core.settings.queue_timeout;
+        match core.admission.acquire(Lane::Interactive, longest).await {
+            Ok(permit) => {
+                core.stats.note_wait(asked.elapsed());
+                core.run(record, options, permit).await
+            }
+            Err(refusal) => {
+                let reply = core.reply(&refusal.envelope());
+                core.stats.count_outcome(Ended::of(&reply));
+                reply
+            }
         }
     }
 
     /// Probes many records; an entry that is already an error answers as it is. Records are taken
-    /// from the iterator as their turns come.
+    /// from the iterator as their turns come, which may be from another task.
     ///
     /// # Errors
     /// `MCP_OVERLOADED` or `MCP_SHUTTING_DOWN` when the batch as a whole finds no place.
@@ -138,59 +159,17 @@ impl Supervisor {
         I: IntoIterator<Item = Result<Record, Envelope>>,
         I::IntoIter: Send + 'static,
     {
-        let (sender, replies) = mpsc::channel(16);
-        let cancel = tokio_util::sync::CancellationToken::new();
-        let supervisor = self.clone();
-        let records = records.into_iter();
-        let work = async move {
-            for (index, record) in records.enumerate() {
-                let reply = match record {
-                    Ok(record) => supervisor.probe(&record, &options).await,
-                    Err(envelope) => Reply::from_envelope(&envelope, &supervisor.tool_version()),
-                };
-                if sender.send((index, reply)).await.is_err() {
-                    return;
-                }
-            }
-        };
-        tokio::spawn(cancel.clone().run_until_cancelled_owned(work));
-        Ok(Batch {
-            replies,
-            _cancel: cancel.drop_guard(),
-        })
+        self.handle.core.batch(records.into_iter(), options)
     }
 
-    /// A discovery answer, verbatim, cached by the engine's identity.
+    /// A discovery answer, verbatim, cached by the engine's identity. Only the first call of a kind
+    /// needs a permit.
     ///
     /// # Errors
     /// The engine's own error envelope, or one of ours.
     pub async fn discover(&self, what: &Discovery) -> Result<Arc<str>, Reply> {
-        let (program, mut args) = self
-            .program()
-            .map_err(|envelope| Reply::from_envelope(&envelope, &self.tool_version()))?;
-        match what {
-            Discovery::Formats => args.push("formats".into()),
-            Discovery::Targets(format) => {
-                args.push("targets".into());
-                args.push(format!("--format={format}").into());
-            }
-            Discovery::Schema => args.push("schema".into()),
-        }
-        let output = tokio::process::Command::new(program)
-            .args(args)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .map_err(|error| self.envelope(ErrorCode::McpEngineFailure, error.to_string()))?;
-        let text = String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned();
-        if output.status.success() && !text.is_empty() {
-            return Ok(text.into());
-        }
-        Err(Reply::from_engine(text.as_bytes(), None)
-            .unwrap_or_else(|error| self.envelope(ErrorCode::McpEngineFailure, error.to_string())))
+        let _under_way = self.handle.core.calls.token();
+        self.handle.core.discover(what).await
     }
 
     /// The engine in use; waits for the search to end.
@@ -198,101 +177,165 @@ impl Supervisor {
     /// # Errors
     /// `MCP_ENGINE_FAILURE` when there is no usable engine, with the reason.
     pub async fn engine(&self) -> Result<EngineInfo, Envelope> {
-        let kind = if self.inner.settings.bin.is_some() {
-            EngineKind::External
-        } else {
-            EngineKind::Builtin
-        };
-        let (path, _) = self.program()?;
-        Ok(EngineInfo {
-            kind,
-            path,
-            tool_version: self.tool_version().to_string(),
-        })
+        let engine = self.handle.core.engine().await;
+        engine
+            .map(|engine| engine.info.clone())
+            .map_err(|error| error.envelope())
     }
 
     /// The `tool_version` for envelopes that other layers make: the engine's where it is known.
     #[must_use]
     pub fn tool_version(&self) -> Arc<str> {
-        CONTRACT_VERSION.into()
+        self.handle.core.tool_version()
     }
 
     /// The state of the pool now. Needs no permit and waits for nothing.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::default()
+        self.handle.core.snapshot()
     }
 
     /// Ends the supervisor: new calls are refused, those in flight are answered within `limit`, and
-    /// when it returns no child of ours is alive or being started.
-    pub async fn drain(&self, _limit: Duration, _waiting: Waiting) -> DrainSummary {
-        self.inner.permits.close();
-        DrainSummary::default()
+    /// when it returns no child of ours is alive or being started. Repeating it is harmless.
+    pub async fn drain(&self, limit: Duration, waiting: Waiting) -> DrainSummary {
+        self.handle.core.drain(limit, waiting).await
     }
 
-    /// Kills every child now. For a second signal, just before the process exits.
+    /// Kills every child now, without waiting. For a second signal, just before the process exits.
     pub fn abort(&self) {
-        self.inner.permits.close();
-    }
-
-    fn envelope(&self, code: ErrorCode, message: impl Into<String>) -> Reply {
-        Reply::from_envelope(&Envelope::new(code, message), &self.tool_version())
-    }
-
-    fn program(&self) -> Result<(PathBuf, Vec<OsString>), Envelope> {
-        if let Some(bin) = &self.inner.settings.bin {
-            return Ok((bin.clone(), Vec::new()));
-        }
-        let own = match &self.inner.settings.launcher {
-            Some(path) => path.clone(),
-            None => std::env::current_exe()
-                .map_err(|error| Envelope::new(ErrorCode::McpEngineFailure, error.to_string()))?,
-        };
-        Ok((own, vec!["engine".into()]))
-    }
-
-    async fn probe_cold(&self, record: &Record, options: &ProbeOptions) -> Result<Reply, String> {
-        let (program, mut args) = self.program().map_err(|envelope| envelope.message)?;
-        let builtin = !args.is_empty();
-        args.push("--jsonl".into());
-        if !builtin {
-            args.extend(options.profile().argv().iter().map(OsString::from));
-        }
-        let mut child = tokio::process::Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let mut line = Vec::new();
-        record.write_line(builtin.then_some(options), &mut line);
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
-            return Err("no pipes".into());
-        };
-        stdin.write_all(&line).await.map_err(|e| e.to_string())?;
-        let mut reply = Vec::new();
-        BufReader::new(stdout)
-            .read_until(b'\n', &mut reply)
-            .await
-            .map_err(|e| e.to_string())?;
-        drop(stdin);
-        let _status = child.wait().await;
-        let Some(reply) = reply.strip_suffix(b"\n") else {
-            return Err("the engine ended without a reply".into());
-        };
-        Reply::from_engine(reply, record.display_name()).map_err(|error| error.to_string())
+        self.handle.core.abort();
     }
 }
 
-/// Runs the hidden `launch` subcommand if `args` (without the program name) ask for it. To be called
-/// first thing in `main`, before anything starts a thread. `builtin` is the built-in engine's command
-/// line, which a launcher can become without a second `exec`.
-#[must_use]
-pub fn intercept_launch(
-    _args: &[OsString],
-    _builtin: fn(Vec<OsString>) -> ExitCode,
-) -> Option<ExitCode> {
-    None
+impl Core {
+    /// Runs one record under a permit, and counts how it ended.
+    async fn run(
+        self: &Arc<Self>,
+        record: &Record,
+        options: &ProbeOptions,
+        permit: Permit,
+    ) -> Reply {
+        let tally = Tally { core: self };
+        let profile = options.profile();
+        let span = tracing::debug_span!("record", %profile, outcome = tracing::field::Empty);
+        let reply = self
+            .attempts(record, options, &profile, Arc::new(permit))
+            .instrument(span.clone())
+            .await;
+        tally.done(&reply, &span);
+        reply
+    }
+
+    /// Tries a record; once more if the child proves to have been dead before it got it.
+    async fn attempts(
+        self: &Arc<Self>,
+        record: &Record,
+        options: &ProbeOptions,
+        profile: &Profile,
+        permit: Arc<Permit>,
+    ) -> Reply {
+        if self.strikes.remembers_any() {
+            let suspect = strikes::suspect(record, options).await;
+            if let Some(refusal) = self.strikes.refusal(suspect, Instant::now()) {
+                return self.reply(&refusal);
+            }
+        }
+        let engine = match self.engine().await {
+            Ok(engine) => engine,
+            Err(error) => return error.reply(&self.tool_version()),
+        };
+        let per_record = engine.takes_options_per_record();
+        let key = if per_record {
+            ProbeOptions::new().profile()
+        } else {
+            profile.clone()
+        };
+        for attempt in 0..2 {
+            if attempt > 0 {
+                self.stats.count_retry();
+            }
+            let mut lease = match self.checkout(&key, &permit).await {
+                Ok(lease) => lease,
+                Err(error) => return error.reply(&self.tool_version()),
+            };
+            let mut line = Vec::new();
+            record.write_line(per_record.then_some(options), &mut line);
+            let display_name = record.display_name().map(str::to_owned);
+            let handed_over = Instant::now();
+            tracing::trace!(child = lease.child_id(), "handed over");
+            match lease.run(line, display_name).await {
+                Outcome::Reply(reply) => {
+                    self.stats.note_record(handed_over.elapsed());
+                    return reply;
+                }
+                Outcome::NotHandedOver => {}
+                Outcome::Failed(failure) => return self.failed(&failure, record, options).await,
+            }
+        }
+        self.reply(&failure::never_handed_over())
+    }
+
+    /// The reply for a record that cost a child.
+    async fn failed(&self, failure: &Failure, record: &Record, options: &ProbeOptions) -> Reply {
+        let mut envelope = failure.envelope(options.budget().timeout_ms);
+        if self.strikes.is_on() && failure.blames_the_document() {
+            let suspect = strikes::suspect(record, options).await;
+            self.strikes.strike(suspect, &mut envelope, Instant::now());
+        }
+        self.reply(&envelope)
+    }
+
+    /// Starts the children that the first calls will find.
+    async fn prewarm(self: Arc<Self>) {
+        let wanted = self.settings.prewarm.min(self.settings.max_concurrency);
+        let profile = ProbeOptions::new().profile();
+        let Ok(pool) = self.pools.of(self.weak(), &profile) else {
+            return;
+        };
+        let starts = (0..wanted).filter_map(|_| {
+            let permit = self.admission.try_background()?;
+            let (core, pool) = (Arc::clone(&self), Arc::clone(&pool));
+            Some(
+                self.tracker
+                    .spawn(async move { core.warm_up(&pool, permit).await }),
+            )
+        });
+        for start in starts.collect::<Vec<_>>() {
+            if let Ok(Err(error)) = start.await {
+                tracing::warn!(reason = %error.envelope().message, "no engine could be started in advance");
+            }
+        }
+    }
+
+    fn tool_version(&self) -> Arc<str> {
+        let engine = self.engine.current();
+        engine.map_or_else(
+            || CONTRACT_VERSION.into(),
+            |engine| engine.info.tool_version.as_str().into(),
+        )
+    }
+
+    fn reply(&self, envelope: &Envelope) -> Reply {
+        Reply::from_envelope(envelope, &self.tool_version())
+    }
+}
+
+/// Counts a record however it ends, also when its future is dropped.
+struct Tally<'a> {
+    core: &'a Core,
+}
+
+impl Tally<'_> {
+    fn done(self, reply: &Reply, span: &tracing::Span) {
+        let ended = Ended::of(reply);
+        span.record("outcome", ended.as_str());
+        self.core.stats.count_outcome(ended);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        self.core.stats.count_outcome(Ended::Cancelled);
+    }
 }

@@ -1,0 +1,464 @@
+//! One engine process: its pipes, its exit, and the exchange of one line for one line.
+//!
+//! Everything here belongs to the task that tends the child, so a read that is cut off loses nothing:
+//! the buffer stays. Order is the only link between a record and its reply, so whatever casts doubt
+//! on the order ends the exchange, and the caller ends the child.
+
+use std::future::pending;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child as Process, ChildStderr, ChildStdin, ChildStdout};
+use tokio::select;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::os::{self, ExitNotice, MemoryGauge, Sip};
+use super::words::{Words, excerpt};
+use super::worker::{Outcome, Shared};
+
+/// A timer that fires this late tells that we ourselves were stopped or starved.
+const LATE: Duration = Duration::from_millis(500);
+/// Room that is made in the buffer for one read.
+const READ: usize = 32 * 1024;
+/// A buffer that grew beyond this for a large reply is given back.
+const KEPT_BUFFER: usize = 256 * 1024;
+/// Bytes of output that are looked at when nothing should be there.
+const PEEK: usize = 4096;
+
+/// A running engine process.
+pub(super) struct Child {
+    pub(super) shared: Arc<Shared>,
+    pub(super) words: Words,
+    process: Process,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    exit: ExitNotice,
+    gauge: MemoryGauge,
+    /// Output that was read and not yet used.
+    buffer: Vec<u8>,
+    /// It has ended, reaped or not.
+    ended: bool,
+    status: Option<ExitStatus>,
+}
+
+/// Why there is no line.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// Output, or the end of it, before anything was handed over.
+    BeforeHandOver(Stir),
+    /// The write failed before a byte of the record was written.
+    NotWritten,
+    /// The child ended and has not taken a byte of the record.
+    NotTaken,
+    /// It answered before it had the whole record.
+    Hasty,
+    /// The write broke off.
+    StdinClosed,
+    /// The deadline passed.
+    Deadline,
+    /// The process ended.
+    Ended,
+    /// It closed its output and lives, or has not ended yet.
+    Closed,
+    /// The line is longer than the cap.
+    Oversized,
+    /// The caller left.
+    Cancelled,
+    /// The supervisor is killing everything.
+    Killed,
+}
+
+/// What an idle child did.
+#[derive(Debug)]
+pub(super) enum Stir {
+    /// It printed something nobody asked for.
+    Unasked(String),
+    /// It closed its output.
+    Closed,
+    /// It ended.
+    Ended,
+}
+
+impl Child {
+    pub(super) fn new(shared: Arc<Shared>, mut process: Process, through_launcher: bool) -> Self {
+        let pid = process.id().unwrap_or_default();
+        shared.set_pid(process.id());
+        Self {
+            shared,
+            words: Words::new(through_launcher),
+            stdin: process.stdin.take(),
+            stdout: process.stdout.take(),
+            stderr: process.stderr.take(),
+            process,
+            exit: ExitNotice::of(pid),
+            gauge: MemoryGauge::of(pid),
+            buffer: Vec::new(),
+            ended: false,
+            status: None,
+        }
+    }
+
+    /// Writes one line and waits for one line, which stands at the beginning of [`Self::output`]
+    /// afterwards, its length given back without the line feed.
+    ///
+    /// A line that came before the child had taken the record is no reply to it, and a child that
+    /// ended without taking a byte of it never got it: the pipe tells how much was taken.
+    pub(super) async fn exchange(
+        &mut self,
+        line: &[u8],
+        limit: Duration,
+        longest_reply: usize,
+        answer: Option<&mut oneshot::Sender<Outcome>>,
+        kill: &CancellationToken,
+    ) -> Result<usize, Broken> {
+        self.expect_silence()?;
+        let mut written = 0;
+        let exchanged = self
+            .converse(line, &mut written, limit, longest_reply, answer, kill)
+            .await;
+        let untaken = self.stdin.as_ref().and_then(os::untaken).unwrap_or(0);
+        let nothing_taken = written > 0 && untaken == written as u64;
+        match exchanged {
+            Ok(_) if nothing_taken => {
+                let what = excerpt(&self.buffer);
+                Err(Broken::BeforeHandOver(Stir::Unasked(what)))
+            }
+            Ok(_) if written < line.len() || untaken > 0 => Err(Broken::Hasty),
+            Err(Broken::Ended | Broken::Closed) if nothing_taken => Err(Broken::NotTaken),
+            exchanged => exchanged,
+        }
+    }
+
+    /// The deadline runs from the hand-over. Writing, reading and draining stderr go on together. A
+    /// caller that leaves (`answer` closed) ends the exchange, as does `kill`.
+    async fn converse(
+        &mut self,
+        line: &[u8],
+        written: &mut usize,
+        limit: Duration,
+        longest_reply: usize,
+        mut answer: Option<&mut oneshot::Sender<Outcome>>,
+        kill: &CancellationToken,
+    ) -> Result<usize, Broken> {
+        let mut deadline = after(Instant::now(), limit);
+        let mut extended = false;
+        let mut scanned = 0;
+        loop {
+            let fresh = self.buffer.get(scanned..).unwrap_or_default();
+            if let Some(at) = memchr::memchr(b'\n', fresh) {
+                let length = scanned + at;
+                return if length > longest_reply {
+                    Err(Broken::Oversized)
+                } else {
+                    Ok(length)
+                };
+            }
+            scanned = self.buffer.len();
+            if scanned > longest_reply {
+                return Err(Broken::Oversized);
+            }
+            if self.ended {
+                return Err(Broken::Ended);
+            }
+            make_room(&mut self.buffer);
+            let rest = line.get(*written..).unwrap_or_default();
+            let left = async {
+                match &mut answer {
+                    Some(answer) => answer.closed().await,
+                    None => pending().await,
+                }
+            };
+            // The order is that of belief: what the child has said comes first, the clock late.
+            // Stderr is last, as a flood of it is always ready.
+            select! {
+                biased;
+                read = read_some(&mut self.stdout, &mut self.buffer) => {
+                    if read == 0 {
+                        self.stdout = None;
+                        return Err(Broken::Closed);
+                    }
+                }
+                done = write_some(&mut self.stdin, rest), if !rest.is_empty() => match done {
+                    Ok(n) if n > 0 => *written += n,
+                    _ if *written == 0 => return Err(Broken::NotWritten),
+                    _ => {
+                        // The reply may be there although the record was not read to its end.
+                        self.stdin = None;
+                        self.sip_output(longest_reply);
+                        if !self.buffer.contains(&b'\n') {
+                            return Err(Broken::StdinClosed);
+                        }
+                    }
+                },
+                () = left => return Err(Broken::Cancelled),
+                () = kill.cancelled() => return Err(Broken::Killed),
+                () = self.exit.ended(&mut self.process) => {
+                    self.ended = true;
+                    self.sip_output(longest_reply);
+                }
+                () = sleep_until(deadline) => {
+                    // A line that is in the pipe already wins, whatever the clock says: we may have
+                    // been stopped ourselves.
+                    self.sip_output(longest_reply);
+                    if self.buffer.get(scanned..).is_some_and(|fresh| fresh.contains(&b'\n')) {
+                        continue;
+                    }
+                    let late = deadline.elapsed();
+                    if late < LATE || extended {
+                        return Err(Broken::Deadline);
+                    }
+                    // Stopped or frozen, perhaps the child with us: it gets that time back, once.
+                    extended = true;
+                    deadline = after(Instant::now(), late.min(limit));
+                }
+                heard = hear(&mut self.stderr, &mut self.words) => {
+                    if !heard {
+                        self.stderr = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the child has said: the line that [`Self::exchange`] found, and perhaps more.
+    pub(super) fn output(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Forgets the line, and tells what stands behind it: nothing, if all is well.
+    pub(super) fn take_line(&mut self, length: usize) -> Option<String> {
+        self.buffer.drain(..(length + 1).min(self.buffer.len()));
+        if let Some(stdout) = &self.stdout {
+            // A second line that came with the first is not in the buffer yet.
+            os::sip(stdout, &mut self.buffer, PEEK);
+        }
+        if self.buffer.capacity() > KEPT_BUFFER {
+            self.buffer.shrink_to(READ);
+        }
+        (!self.buffer.is_empty()).then(|| excerpt(&self.buffer))
+    }
+
+    /// Waits until an idle child does something. Safe to drop and to call again.
+    pub(super) async fn stir(&mut self) -> Stir {
+        loop {
+            make_room(&mut self.buffer);
+            select! {
+                biased;
+                read = read_some(&mut self.stdout, &mut self.buffer) => {
+                    if read > 0 {
+                        return Stir::Unasked(excerpt(&self.buffer));
+                    }
+                    self.stdout = None;
+                    return Stir::Closed;
+                }
+                () = self.exit.ended(&mut self.process) => {
+                    self.ended = true;
+                    return Stir::Ended;
+                }
+                heard = hear(&mut self.stderr, &mut self.words) => {
+                    if !heard {
+                        self.stderr = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the output to its end, for a child that is asked one thing by its arguments.
+    pub(super) async fn whole_output(
+        &mut self,
+        limit: Duration,
+        longest: usize,
+        kill: &CancellationToken,
+    ) -> Result<Vec<u8>, Broken> {
+        self.stdin = None;
+        let deadline = after(Instant::now(), limit);
+        while self.stdout.is_some() {
+            if self.buffer.len() > longest {
+                return Err(Broken::Oversized);
+            }
+            make_room(&mut self.buffer);
+            select! {
+                biased;
+                read = read_some(&mut self.stdout, &mut self.buffer) => {
+                    if read == 0 {
+                        self.stdout = None;
+                    }
+                }
+                () = kill.cancelled() => return Err(Broken::Killed),
+                () = sleep_until(deadline) => return Err(Broken::Deadline),
+                heard = hear(&mut self.stderr, &mut self.words) => {
+                    if !heard {
+                        self.stderr = None;
+                    }
+                }
+            }
+        }
+        Ok(std::mem::take(&mut self.buffer))
+    }
+
+    /// Closes the child's input: an idle engine ends by that.
+    pub(super) fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the end, at most `limit`, draining both pipes meanwhile. `false` when it has not
+    /// ended, or when `kill` came first.
+    pub(super) async fn wait_end(&mut self, limit: Duration, kill: &CancellationToken) -> bool {
+        let deadline = after(Instant::now(), limit);
+        while !self.ended {
+            self.buffer.clear();
+            make_room(&mut self.buffer);
+            select! {
+                biased;
+                () = self.exit.ended(&mut self.process) => self.ended = true,
+                () = sleep_until(deadline) => return false,
+                () = kill.cancelled() => return false,
+                read = read_some(&mut self.stdout, &mut self.buffer), if self.stdout.is_some() => {
+                    if read == 0 {
+                        self.stdout = None;
+                    }
+                }
+                heard = hear(&mut self.stderr, &mut self.words) => {
+                    if !heard {
+                        self.stderr = None;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Waits for the end without a limit.
+    pub(super) async fn wait_end_for_ever(&mut self) {
+        self.exit.ended(&mut self.process).await;
+        self.ended = true;
+    }
+
+    /// The exit status, once it has ended: ends what is left of its group, hears its last words for a
+    /// bounded time, and reaps it.
+    pub(super) async fn reap(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() && self.ended {
+            self.shared.give_up_pid();
+            self.last_words().await;
+            self.status = self.process.wait().await.ok();
+        }
+        self.status
+    }
+
+    /// Resident bytes.
+    pub(super) fn resident(&self) -> Option<u64> {
+        self.gauge.resident()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Hears what is on stderr right now.
+    pub(super) fn catch_up_on_words(&mut self) {
+        if let Some(stderr) = &self.stderr {
+            let mut heard = Vec::new();
+            os::sip(stderr, &mut heard, PEEK * 4);
+            self.words.hear(&heard);
+        }
+    }
+
+    /// Nothing may be there before a record is handed over; what is there is no reply to it.
+    fn expect_silence(&mut self) -> Result<(), Broken> {
+        let seen = match &self.stdout {
+            _ if !self.buffer.is_empty() => Sip::Some,
+            Some(stdout) => os::sip(stdout, &mut self.buffer, PEEK),
+            None => Sip::Closed,
+        };
+        match seen {
+            Sip::Dry => Ok(()),
+            Sip::Closed => {
+                self.stdout = None;
+                Err(Broken::BeforeHandOver(Stir::Closed))
+            }
+            Sip::Some => {
+                let what = excerpt(&self.buffer);
+                Err(Broken::BeforeHandOver(Stir::Unasked(what)))
+            }
+        }
+    }
+
+    fn sip_output(&mut self, longest_reply: usize) {
+        if let Some(stdout) = &self.stdout {
+            let room = (longest_reply + 2).saturating_sub(self.buffer.len());
+            os::sip(stdout, &mut self.buffer, room);
+        }
+    }
+
+    /// Reads stderr to its end, for a bounded time: a grandchild may hold it open.
+    async fn last_words(&mut self) {
+        let deadline = after(Instant::now(), Duration::from_millis(50));
+        loop {
+            select! {
+                biased;
+                heard = hear(&mut self.stderr, &mut self.words) => {
+                    if !heard {
+                        return;
+                    }
+                }
+                () = sleep_until(deadline) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Child {
+    /// Only reached with the process alive when the tending task itself was dropped (the runtime
+    /// ends) or panicked. `kill_on_drop` ends the process; this ends its group.
+    fn drop(&mut self) {
+        self.shared.give_up_pid();
+    }
+}
+
+/// An instant in the future; the largest durations mean "practically never".
+fn after(now: Instant, limit: Duration) -> Instant {
+    const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
+    now + limit.min(A_YEAR)
+}
+
+fn make_room(buffer: &mut Vec<u8>) {
+    if buffer.capacity() - buffer.len() < READ / 4 {
+        buffer.reserve(READ);
+    }
+}
+
+/// Bytes that were read; 0 at the end or on an error. Loses nothing when dropped.
+async fn read_some(pipe: &mut Option<ChildStdout>, buffer: &mut Vec<u8>) -> usize {
+    match pipe {
+        Some(pipe) => pipe.read_buf(buffer).await.unwrap_or(0),
+        None => 0,
+    }
+}
+
+async fn write_some(pipe: &mut Option<ChildStdin>, bytes: &[u8]) -> std::io::Result<usize> {
+    match pipe {
+        Some(pipe) => pipe.write(bytes).await,
+        None => Ok(0),
+    }
+}
+
+/// Hears one piece of stderr; `false` at its end, and never again after it.
+async fn hear(pipe: &mut Option<ChildStderr>, words: &mut Words) -> bool {
+    let Some(stderr) = pipe else {
+        return pending().await;
+    };
+    let mut piece = [0_u8; 8 * 1024];
+    match stderr.read(&mut piece).await {
+        Ok(n) if n > 0 => {
+            words.hear(piece.get(..n).unwrap_or_default());
+            true
+        }
+        _ => false,
+    }
+}

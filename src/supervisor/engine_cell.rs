@@ -1,0 +1,134 @@
+//! The engine in use: found on first need, looked at again now and then, found anew after an upgrade.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::core::Core;
+use super::failure::StartError;
+use super::keyed_pool::retire_all;
+use super::recycle::Reason;
+use super::resolve::{self, Engine};
+
+/// How often the file on disk is looked at, while there are calls.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The resolved engine. A failed search is not remembered here: the breaker paces the next one.
+#[derive(Default)]
+pub(super) struct EngineCell {
+    known: Mutex<Known>,
+    generation: AtomicU64,
+    /// One search at a time.
+    searching: tokio::sync::Mutex<()>,
+    looking: AtomicBool,
+}
+
+#[derive(Default)]
+struct Known {
+    engine: Option<Arc<Engine>>,
+    looked: Option<Instant>,
+}
+
+impl EngineCell {
+    /// Counts the engines that were found; children of an earlier count are outdated.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The engine, if it has been found.
+    pub(super) fn current(&self) -> Option<Arc<Engine>> {
+        self.lock().engine.clone()
+    }
+
+    fn set(&self, engine: Arc<Engine>) {
+        let mut known = self.lock();
+        self.generation.store(engine.generation, Ordering::Release);
+        known.engine = Some(engine);
+        known.looked = Some(Instant::now());
+    }
+
+    /// Whether it is time to look at the file again.
+    fn look_is_due(&self) -> bool {
+        let mut known = self.lock();
+        let now = Instant::now();
+        let due = known
+            .looked
+            .is_some_and(|at| now.saturating_duration_since(at) >= LOOK_EVERY);
+        if due {
+            known.looked = Some(now);
+        }
+        due
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Core {
+    /// The engine; searches for it if none is known yet.
+    pub(super) async fn engine(self: &Arc<Self>) -> Result<Arc<Engine>, StartError> {
+        if let Some(engine) = self.engine.current() {
+            if self.engine.look_is_due() {
+                self.look_for_an_upgrade(&engine);
+            }
+            return Ok(engine);
+        }
+        let _one_search = self.engine.searching.lock().await;
+        if let Some(engine) = self.engine.current() {
+            return Ok(engine);
+        }
+        let attempt = self.may_start().await?;
+        let engine = self.search(1).await;
+        match engine {
+            Ok(engine) => {
+                attempt.succeeded();
+                self.engine.set(Arc::clone(&engine));
+                Ok(engine)
+            }
+            Err(_) if self.is_ending() => Err(StartError::ShuttingDown),
+            Err(reason) => {
+                attempt.failed(&reason);
+                self.stats.count_start(false);
+                Err(StartError::Failed(reason))
+            }
+        }
+    }
+
+    /// Searches in a task of its own: a caller that leaves does not cut a process off half-way.
+    async fn search(self: &Arc<Self>, generation: u64) -> Result<Arc<Engine>, String> {
+        let core = Arc::clone(self);
+        let search = self
+            .tracker
+            .spawn(async move { resolve::resolve(&core, generation).await.map(Arc::new) });
+        search.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Looks at the file in the background; one that was replaced is resolved anew, and the children
+    /// of the old one end, idle ones at once and busy ones after their record.
+    fn look_for_an_upgrade(self: &Arc<Self>, engine: &Arc<Engine>) {
+        if self.is_ending() || self.engine.looking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (core, engine) = (Arc::clone(self), Arc::clone(engine));
+        self.tracker.spawn(async move {
+            let looked_at = Arc::clone(&engine);
+            let current = tokio::task::spawn_blocking(move || looked_at.is_current()).await;
+            if let Ok(false) = current {
+                tracing::info!(path = %engine.info.path.display(), "the engine was replaced on disk");
+                match core.search(engine.generation + 1).await {
+                    Ok(fresh) => {
+                        core.engine.set(fresh);
+                        core.answers.clear();
+                        let old = |shared: &super::worker::Shared| {
+                            shared.engine.generation <= engine.generation
+                        };
+                        retire_all(core.pools.claim_all(old), Reason::Upgraded);
+                    }
+                    Err(reason) => tracing::error!(reason, "the new engine is not usable"),
+                }
+            }
+            core.engine.looking.store(false, Ordering::Release);
+        });
+    }
+}

@@ -1,0 +1,129 @@
+//! The launcher: our own binary, started again as `deckprobe-mcp launch SPEC -- PROGRAM ARG…`, which
+//! confines itself and then becomes the engine.
+//!
+//! A supervisor with many threads cannot safely run code between `fork` and `exec`. A fresh process
+//! can: it has one thread, ties its life to its parent, sets limits, gives up rights, and only then
+//! executes the engine (or goes on as the built-in one). What it applied, or why it could not, is the
+//! first line on its stderr, which the supervisor reads and keeps out of the engine's own words.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+use super::os;
+
+/// The hidden subcommand.
+pub(super) const SUBCOMMAND: &str = "launch";
+/// What the launcher's first line on stderr begins with.
+pub(super) const MARK: &str = "deckprobe-mcp-launch:";
+/// Stands in place of a program for the built-in engine.
+pub(super) const BUILTIN: &str = "@builtin";
+/// Set in the environment of every child, so that one that turns out to be ourselves is recognised.
+pub const CHILD_MARK: &str = "DECKPROBE_MCP_ENGINE_CHILD";
+/// The status of a launcher that could not become the engine.
+const FAILED: u8 = 126;
+
+/// What a launcher is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Spec {
+    /// The supervisor's process id.
+    pub(super) parent: u32,
+    /// How children are confined.
+    pub(super) sandbox: Confinement,
+    /// Address space in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<u64>,
+    /// CPU seconds over the whole life, as a last resort.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cpu_seconds: Option<u64>,
+    /// What may be read; empty means everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) roots: Vec<PathBuf>,
+    /// The engine's own file, to be read and executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) program: Option<PathBuf>,
+    /// Whether the engine is a script, which has to start processes.
+    #[serde(default)]
+    pub(super) script: bool,
+}
+
+/// How children are confined, on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Confinement {
+    Auto,
+    Require,
+    Off,
+}
+
+impl Spec {
+    pub(super) fn confined(&self) -> bool {
+        self.sandbox != Confinement::Off
+    }
+}
+
+/// What is in force in a child.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// It can gain no rights by executing something.
+    pub no_new_privs: bool,
+    /// The Landlock rule set: `full`, `partial` or `off`.
+    pub landlock: String,
+    /// The seccomp filter.
+    pub seccomp: bool,
+    /// What could not be applied, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// The launcher's line on stderr.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Report {
+    Applied(Applied),
+    Failed(String),
+}
+
+/// Runs the hidden `launch` subcommand if `args` (without the program name) ask for it. To be called
+/// first thing in `main`, before anything starts a thread. `builtin` is the built-in engine's command
+/// line (arguments without a program name), which a launcher becomes without a second `exec`.
+#[must_use]
+pub fn intercept_launch(
+    args: &[OsString],
+    builtin: fn(Vec<OsString>) -> ExitCode,
+) -> Option<ExitCode> {
+    let [first, spec, dashes, program, rest @ ..] = args else {
+        return None;
+    };
+    if first != SUBCOMMAND || dashes != "--" {
+        return None;
+    }
+    let failed = |reason: String| {
+        say(&Report::Failed(reason));
+        Some(ExitCode::from(FAILED))
+    };
+    let spec = spec
+        .to_str()
+        .and_then(|text| serde_json::from_str::<Spec>(text).ok());
+    let Some(spec) = spec else {
+        return failed("this is an internal subcommand; its arguments are not understood".into());
+    };
+    match os::confine(&spec) {
+        Ok(applied) => say(&Report::Applied(applied)),
+        Err(reason) => return failed(reason),
+    }
+    if program == BUILTIN {
+        os::watch_parent(spec.parent);
+        return Some(builtin(rest.to_vec()));
+    }
+    failed(os::become_program(program, rest).to_string())
+}
+
+fn say(report: &Report) {
+    let json = serde_json::to_string(report).unwrap_or_default();
+    // One write, so that the line cannot be torn; a closed stderr is no reason not to start.
+    let _best_effort = std::io::stderr().write_all(format!("{MARK}{json}\n").as_bytes());
+}

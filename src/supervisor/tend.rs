@@ -1,0 +1,563 @@
+//! The life of a child, told by the one task that tends it: start, serve, idle, end, reap.
+//!
+//! The task owns the process, its pipes and its slot. Everyone else sends it messages. So the order
+//! of events is a fact: a child is idle again before its caller hears the reply, condemned before its
+//! caller hears of the failure, and its slot (and the permit of the job that it failed) comes back
+//! only when it has been reaped.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::select;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::sleep;
+
+use crate::contract::{ErrorCode, ProbeOptions, Profile, Reply};
+
+use super::admission::Permit;
+use super::child::{Broken, Child, Stir};
+use super::core::Core;
+use super::failure::{Failure, Kind, StartError};
+use super::os;
+use super::recycle::{Limits, Reason};
+use super::resolve::Engine;
+use super::worker::{Command, Job, Outcome, Phase, Shared, Worker};
+
+/// A request that no engine touches a file for; the cheapest sign of life.
+const PING: &[u8] = b"{}\n";
+/// How long the exit status may come after the end of the output.
+const STATUS_WAIT: Duration = Duration::from_millis(200);
+/// How long after SIGKILL a child counts as one that cannot be killed.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
+/// How often an idle child that is too old asks whether it may end.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// A child and what it occupies.
+struct Tender {
+    core: Arc<Core>,
+    child: Child,
+    /// The place among the N that may live; given back after the reap.
+    slot: Option<OwnedSemaphorePermit>,
+}
+
+/// How a child ends.
+struct Ending {
+    reason: Reason,
+    /// The permit of the job that it failed.
+    permit: Option<Arc<Permit>>,
+    /// Keeps other planned ends back.
+    token: Option<OwnedSemaphorePermit>,
+}
+
+/// Starts a child and sees it answer a ping within `limit`. The slot is given back when the child has
+/// been reaped, also when the start fails.
+pub(super) async fn start(
+    core: &Arc<Core>,
+    engine: &Arc<Engine>,
+    profile: &Profile,
+    slot: OwnedSemaphorePermit,
+    limit: Duration,
+) -> Result<Worker, StartError> {
+    let limits = Limits::of_a_child_born(Instant::now(), &core.settings);
+    let shared = Arc::new(Shared::new(
+        core.next_id(),
+        profile.clone(),
+        Arc::clone(engine),
+        limits,
+    ));
+    let process =
+        super::spawner::spawn(engine.command(&core.settings, &engine.jsonl_arguments(profile)))
+            .await
+            .map_err(|error| StartError::Failed(engine.cannot_start(&error.to_string())))?;
+    let mut tender = Tender {
+        core: Arc::clone(core),
+        child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
+        slot: Some(slot),
+    };
+    core.note_born(&shared);
+    let begun = Instant::now();
+    if let Err(error) = tender.greet(engine, limit).await {
+        core.tracker.spawn(tender.end(Reason::Start.into(), None));
+        return Err(error);
+    }
+    metrics::histogram!("deckprobe_start_seconds").record(begun.elapsed());
+    tracing::debug!(child = shared.id, pid = shared.pid(), profile = %profile, "engine started");
+    let (commands, inbox) = mpsc::unbounded_channel();
+    shared.touch();
+    shared.set_phase(Phase::Idle);
+    core.tracker.spawn(tender.tend(inbox));
+    Ok(Worker::new(shared, commands))
+}
+
+/// Runs a child that is asked one thing by its arguments and ends by itself. Gives back its status
+/// and what it printed.
+pub(super) async fn run_once(
+    core: &Arc<Core>,
+    engine: &Arc<Engine>,
+    arguments: &[String],
+    slot: OwnedSemaphorePermit,
+    limit: Duration,
+) -> Result<(std::process::ExitStatus, Vec<u8>), String> {
+    let limits = Limits::of_a_child_born(Instant::now(), &core.settings);
+    let profile = ProbeOptions::new().profile();
+    let shared = Shared::new(core.next_id(), profile, Arc::clone(engine), limits);
+    let shared = Arc::new(shared);
+    let command = engine.command(&core.settings, arguments);
+    let process = super::spawner::spawn(command)
+        .await
+        .map_err(|error| error.to_string())?;
+    let mut tender = Tender {
+        core: Arc::clone(core),
+        child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
+        slot: Some(slot),
+    };
+    shared.set_phase(Phase::Busy);
+    core.note_born(&shared);
+    let longest = core.settings.max_reply_bytes;
+    let output = tender
+        .child
+        .whole_output(limit, longest, &core.killing)
+        .await;
+    let status = match &output {
+        Ok(_) => tender.status_soon().await,
+        Err(_) => None,
+    };
+    let exit = match &status {
+        Some(_) => tender.child.reap().await,
+        None => None,
+    };
+    let launch_failure = tender.child.words.launch_failure().map(str::to_owned);
+    core.tracker
+        .spawn(tender.end(Reason::Discovery.into(), None));
+    if let Some(why) = launch_failure {
+        return Err(why);
+    }
+    match (output, exit) {
+        (Ok(output), Some(exit)) => Ok((exit, output)),
+        (Err(Broken::Deadline), _) => {
+            Err(format!("it did not answer within {} ms", limit.as_millis()))
+        }
+        (Err(Broken::Oversized), _) => Err(format!("it printed more than {longest} bytes")),
+        (Err(_), _) => Err("the server is shutting down".to_owned()),
+        (Ok(_), None) => Err("it closed its output and went on".to_owned()),
+    }
+}
+
+impl Tender {
+    /// Pings the child, so that a start that fails is never blamed on a document.
+    async fn greet(&mut self, engine: &Engine, limit: Duration) -> Result<(), StartError> {
+        let core = Arc::clone(&self.core);
+        let longest = core.settings.max_reply_bytes;
+        let answer = self
+            .child
+            .exchange(PING, limit, longest, None, &core.killing)
+            .await;
+        let length = match answer {
+            Ok(length) => length,
+            Err(broken) => return Err(self.failed_start(engine, broken, limit).await),
+        };
+        let line = self.child.output().get(..length).unwrap_or_default();
+        let reply = Reply::from_engine(line, None).map_err(|error| {
+            let excerpt = super::words::excerpt(line);
+            StartError::Failed(
+                engine.cannot_start(&format!("its first line is no reply ({error}): {excerpt}")),
+            )
+        })?;
+        match reply.head().code {
+            Some(ErrorCode::InvalidRequest) => {}
+            // The command line was refused: these options are at fault, not the engine.
+            Some(ErrorCode::CliSyntax) => return Err(StartError::Refused(reply)),
+            _ => {
+                let what = super::words::excerpt(reply.json().as_bytes());
+                let why = format!("it does not answer as a deckprobe engine does: {what}");
+                return Err(StartError::Failed(engine.cannot_start(&why)));
+            }
+        }
+        if let Some(more) = self.child.take_line(length) {
+            let why = format!("it printed something nobody asked for: {more}");
+            return Err(StartError::Failed(engine.cannot_start(&why)));
+        }
+        self.child.catch_up_on_words();
+        core.note_confinement(self.child.words.applied());
+        Ok(())
+    }
+
+    async fn failed_start(
+        &mut self,
+        engine: &Engine,
+        broken: Broken,
+        limit: Duration,
+    ) -> StartError {
+        let why = match broken {
+            Broken::Killed => return StartError::ShuttingDown,
+            Broken::Deadline => format!("it was not ready within {} ms", limit.as_millis()),
+            Broken::BeforeHandOver(Stir::Unasked(what)) => {
+                format!("it printed something nobody asked for: {what}")
+            }
+            Broken::Oversized => "its first line does not end".to_owned(),
+            _ => match self.status_soon().await {
+                Some((how, _)) => format!("it {how} before it was ready"),
+                None => "it closed its pipes before it was ready".to_owned(),
+            },
+        };
+        if let Some(why) = self.child.words.launch_failure() {
+            return StartError::Failed(engine.cannot_start(why));
+        }
+        let words = self.child.words.shown();
+        let words = if words.is_empty() {
+            words
+        } else {
+            format!("; its last words: {words}")
+        };
+        StartError::Failed(engine.cannot_start(&format!("{why}{words}")))
+    }
+
+    /// Serves records and watches the child while it is idle, until it ends.
+    async fn tend(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
+        let shared = Arc::clone(&self.child.shared);
+        let ending = loop {
+            select! {
+                biased;
+                stir = self.child.stir() => break self.idle_death(stir).await,
+                () = self.core.killing.cancelled() => break Reason::Shutdown.into(),
+                command = inbox.recv() => match command {
+                    Some(Command::Run(job)) => {
+                        if let Some(ending) = self.serve(job).await {
+                            break ending;
+                        }
+                    }
+                    Some(Command::Retire(reason, token)) => {
+                        break Ending { reason, permit: None, token };
+                    }
+                    // The handle was dropped without a word: the caller left.
+                    None => break Reason::Cancelled.into(),
+                },
+                () = idle_too_long(&shared) => {
+                    if self.claim() {
+                        break Reason::Idle.into();
+                    }
+                    // Somebody just took it: the message is on its way.
+                    self.child.shared.touch();
+                }
+                token = self.core.may_age(&shared) => {
+                    if self.claim() {
+                        break Ending { reason: Reason::Age, permit: None, token: Some(token) };
+                    }
+                    self.child.shared.touch();
+                    sleep(Duration::from_millis(1)).await;
+                }
+            }
+        };
+        self.end(ending, Some(inbox)).await;
+    }
+
+    /// Takes this child out of the pool's idle ones, as a job would: one of the two gets it.
+    fn claim(&self) -> bool {
+        self.core.pools.claim(&self.child.shared)
+    }
+
+    /// Serves one record. Something back means that the child must end.
+    async fn serve(&mut self, mut job: Job) -> Option<Ending> {
+        if job.answer.is_closed() {
+            return Some(Ending {
+                reason: Reason::Cancelled,
+                permit: Some(job.permit),
+                token: None,
+            });
+        }
+        let core = Arc::clone(&self.core);
+        let limit = core.settings.record_timeout;
+        let longest = core.settings.max_reply_bytes;
+        let exchanged = self
+            .child
+            .exchange(
+                &job.line,
+                limit,
+                longest,
+                Some(&mut job.answer),
+                &core.killing,
+            )
+            .await;
+        let length = match exchanged {
+            Ok(length) => length,
+            Err(broken) => return Some(self.fail(job, broken).await),
+        };
+        let line = self.child.output().get(..length).unwrap_or_default();
+        let reply = reply_of(line, job.display_name.as_deref());
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(what) => return Some(self.violation(job, what)),
+        };
+        let surplus = self.child.take_line(length);
+        self.child.shared.count_served(self.child.resident());
+        if surplus.is_none() && !self.child.has_ended() {
+            // Idle before the caller hears of it: its lease sees a clean child.
+            self.child.shared.set_phase(Phase::Idle);
+            let Job { permit, answer, .. } = job;
+            drop(permit);
+            let _left = answer.send(Outcome::Reply(reply));
+            return None;
+        }
+        // The reply stands, the child does not: it said more than one line, or ended behind it.
+        self.child.shared.set_phase(Phase::Ending);
+        let _left = job.answer.send(Outcome::Reply(reply));
+        let reason = match surplus {
+            Some(_) => Reason::Protocol,
+            None => self.ended_by().await.0,
+        };
+        Some(Ending {
+            reason,
+            permit: Some(job.permit),
+            token: None,
+        })
+    }
+
+    /// Answers for a record that got no reply.
+    async fn fail(&mut self, job: Job, broken: Broken) -> Ending {
+        self.child.shared.set_phase(Phase::Ending);
+        let (reason, kind) = match broken {
+            Broken::BeforeHandOver(_) | Broken::NotWritten | Broken::NotTaken => {
+                let reason = match broken {
+                    Broken::BeforeHandOver(stir) => self.idle_death(stir).await.reason,
+                    Broken::NotTaken => self.idle_death(Stir::Closed).await.reason,
+                    _ => Reason::StdinClosed,
+                };
+                let _left = job.answer.send(Outcome::NotHandedOver);
+                return Ending {
+                    reason,
+                    permit: Some(job.permit),
+                    token: None,
+                };
+            }
+            Broken::Cancelled => (Reason::Cancelled, None),
+            Broken::Killed => (Reason::Shutdown, Some(Kind::Shutdown)),
+            Broken::Hasty => {
+                let what = "it came before the record was read".to_owned();
+                (Reason::Protocol, Some(Kind::Protocol(what)))
+            }
+            Broken::Deadline => {
+                let limit = self.core.settings.record_timeout;
+                (Reason::Deadline, Some(Kind::Deadline(limit)))
+            }
+            Broken::Oversized => {
+                let limit = self.core.settings.max_reply_bytes;
+                (Reason::Protocol, Some(Kind::Oversized(limit)))
+            }
+            Broken::Ended | Broken::Closed | Broken::StdinClosed => {
+                match self.status_soon().await {
+                    Some((how, perhaps)) => {
+                        let reason = self.ended_by().await.0;
+                        (reason, Some(Kind::Ended { how, perhaps }))
+                    }
+                    None if matches!(broken, Broken::StdinClosed) => {
+                        (Reason::StdinClosed, Some(Kind::StdinClosed))
+                    }
+                    None => (Reason::Protocol, Some(Kind::Closed)),
+                }
+            }
+        };
+        if let Some(kind) = kind {
+            let words = self.child.words.shown();
+            let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
+        }
+        Ending {
+            reason,
+            permit: Some(job.permit),
+            token: None,
+        }
+    }
+
+    fn violation(&mut self, job: Job, what: String) -> Ending {
+        self.child.shared.set_phase(Phase::Ending);
+        let words = self.child.words.shown();
+        let kind = Kind::Protocol(what);
+        let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
+        Ending {
+            reason: Reason::Protocol,
+            permit: Some(job.permit),
+            token: None,
+        }
+    }
+
+    /// Why an idle child ends.
+    async fn idle_death(&mut self, stir: Stir) -> Ending {
+        self.child.shared.set_phase(Phase::Ending);
+        match stir {
+            Stir::Unasked(what) => {
+                tracing::warn!(child = self.child.shared.id, what, "an idle engine spoke");
+                Reason::Protocol.into()
+            }
+            Stir::Closed if self.status_soon().await.is_none() => Reason::Protocol.into(),
+            Stir::Closed | Stir::Ended => self.ended_by().await.0.into(),
+        }
+    }
+
+    /// The exit status in words and a likely cause, if it comes soon.
+    async fn status_soon(&mut self) -> Option<(String, Option<String>)> {
+        if !self.child.wait_end(STATUS_WAIT, &self.core.killing).await {
+            return None;
+        }
+        let (_, how, signal) = self.described().await;
+        let perhaps = if self.child.words.speak_of_memory() {
+            let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
+            Some(format!("it reached its memory limit of {limit} MiB"))
+        } else if signal == Some(os::KILLED) {
+            Some("not by this server; perhaps the system is out of memory".to_owned())
+        } else {
+            None
+        };
+        Some((how, perhaps))
+    }
+
+    /// Exit or signal, once it has ended.
+    async fn ended_by(&mut self) -> (Reason, String) {
+        let (reason, how, _) = self.described().await;
+        (reason, how)
+    }
+
+    async fn described(&mut self) -> (Reason, String, Option<i32>) {
+        match self.child.reap().await {
+            Some(status) => {
+                let (how, signal) = os::describe_exit(status);
+                let reason = if signal.is_some() {
+                    Reason::Signal
+                } else {
+                    Reason::Exit
+                };
+                (reason, how, signal)
+            }
+            None => (Reason::Exit, "ended".to_owned(), None),
+        }
+    }
+
+    /// Ends the child by what it takes, reaps it, and gives its place back.
+    async fn end(mut self, ending: Ending, inbox: Option<mpsc::UnboundedReceiver<Command>>) {
+        let shared = Arc::clone(&self.child.shared);
+        let core = Arc::clone(&self.core);
+        shared.set_phase(Phase::Ending);
+        core.pools.claim(&shared);
+        if let Some(mut inbox) = inbox {
+            // A job that was on its way goes to another child.
+            inbox.close();
+            while let Ok(command) = inbox.try_recv() {
+                if let Command::Run(job) = command {
+                    let _left = job.answer.send(Outcome::NotHandedOver);
+                }
+            }
+        }
+        self.child.close_stdin();
+        let asked_nicely = ending.reason.is_planned()
+            && self
+                .child
+                .wait_end(core.settings.grace, &core.killing)
+                .await;
+        if !asked_nicely && !self.child.has_ended() {
+            shared.signal(os::Ask::End);
+            if !self
+                .child
+                .wait_end(core.settings.grace, &core.killing)
+                .await
+            {
+                self.kill(&core, &shared).await;
+            }
+        }
+        let status = self.child.reap().await;
+        log_end(&shared, ending.reason, status, &self.child.words.shown());
+        core.note_end(&shared, ending.reason);
+        drop(self.slot.take());
+        let Ending {
+            reason,
+            permit,
+            token,
+        } = ending;
+        drop(permit);
+        if reason.wants_replacement() {
+            core.replenish();
+        }
+        drop(token);
+    }
+
+    /// Kills it. A child that does not even end by that keeps its slot, visibly.
+    async fn kill(&mut self, core: &Arc<Core>, shared: &Arc<Shared>) {
+        shared.signal(os::Ask::Kill);
+        let never = tokio_util::sync::CancellationToken::new();
+        if self.child.wait_end(REAP_LIMIT, &never).await {
+            return;
+        }
+        shared.set_phase(Phase::Lost);
+        tracing::error!(
+            child = shared.id,
+            pid = shared.pid(),
+            "an engine process cannot be killed; its place is lost until it ends"
+        );
+        core.admission.lose_place();
+        self.child.wait_end_for_ever().await;
+        core.admission.regain_place();
+    }
+}
+
+impl From<Reason> for Ending {
+    fn from(reason: Reason) -> Self {
+        Self {
+            reason,
+            permit: None,
+            token: None,
+        }
+    }
+}
+
+impl Core {
+    /// Completes when an idle child is older than it may be and no other planned end is under way.
+    async fn may_age(&self, shared: &Shared) -> OwnedSemaphorePermit {
+        let Some(expires) = shared.limits.expires() else {
+            return std::future::pending().await;
+        };
+        tokio::time::sleep_until(expires.into()).await;
+        loop {
+            if let Ok(token) = Arc::clone(&self.planned).try_acquire_owned() {
+                return token;
+            }
+            sleep(ASK_AGAIN).await;
+        }
+    }
+}
+
+async fn idle_too_long(shared: &Shared) {
+    let at = shared
+        .limits
+        .idle
+        .and_then(|idle| shared.last_used().checked_add(idle));
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A line as a reply, or what is wrong with it.
+fn reply_of(line: &[u8], display_name: Option<&str>) -> Result<Reply, String> {
+    let line = match line.strip_suffix(b"\r") {
+        Some(line) if cfg!(windows) => line,
+        Some(_) => return Err("it ends in a carriage return".to_owned()),
+        None => line,
+    };
+    Reply::from_engine(line, display_name)
+        .map_err(|error| format!("{error}: {}", super::words::excerpt(line)))
+}
+
+fn log_end(shared: &Shared, reason: Reason, status: Option<std::process::ExitStatus>, words: &str) {
+    let how = status.map_or_else(|| "ended".to_owned(), |status| os::describe_exit(status).0);
+    let (child, served, reason_word) = (shared.id, shared.served(), reason.as_str());
+    // A non-zero exit after our own end of input is ordinary: it is the worst status of any record.
+    if reason.is_planned() {
+        tracing::debug!(child, served, reason = reason_word, how, "engine retired");
+    } else {
+        tracing::warn!(
+            child,
+            served,
+            reason = reason_word,
+            how,
+            words,
+            "engine lost"
+        );
+    }
+}
