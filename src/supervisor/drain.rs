@@ -23,8 +23,8 @@ pub enum Waiting {
 /// How a drain went.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DrainSummary {
-    /// Whether every call that was under way was answered in time.
-    pub complete: bool,
+    /// Calls that were cut off at the limit, a batch counting as one.
+    pub abandoned: usize,
     /// Ids of processes that could not be killed.
     pub lost: Vec<u32>,
 }
@@ -42,6 +42,7 @@ impl Core {
         }
         self.close();
         let complete = timeout_at(end, self.calls.wait()).await.is_ok();
+        let abandoned = if complete { 0 } else { self.calls.len() };
         if !complete {
             tracing::warn!("calls are still running at the end of the drain; they are cut off");
             self.killing.cancel();
@@ -60,7 +61,7 @@ impl Core {
             tracing::error!(?lost, "engine processes that could not be killed");
         }
         self.log_summary();
-        DrainSummary { complete, lost }
+        DrainSummary { abandoned, lost }
     }
 
     /// Kills every child now, without waiting.
