@@ -71,6 +71,15 @@ impl Engine {
         line
     }
 
+    /// The process id of the engine.
+    #[allow(
+        dead_code,
+        reason = "for tests that look at memory, which not every system offers"
+    )]
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Probes bytes under a name.
     pub(crate) fn probe(&mut self, name: &str, bytes: &[u8]) -> Value {
         self.ask(&record(name, bytes))

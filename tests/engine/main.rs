@@ -10,5 +10,6 @@ mod core;
 mod framing;
 mod harness;
 mod inputs;
+mod iwork;
 mod planner;
 mod schema;
