@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
 use super::detect;
 use super::driver::legacy::Legacy;
-use super::driver::{Driver, Probe, ooxml};
+use super::driver::{Driver, Probe, iwork, ooxml};
 use super::error::{ProbeError, Result};
 use super::findings::{Findings, Status};
 use super::meter::Meter;
@@ -54,8 +54,14 @@ pub(crate) fn run(
 ) -> Result<u8> {
     let extension = detect::extension(source.display_name());
     let profile = detect::route(source, extension.as_deref())?;
-    let plan = prepared.plan(profile)?;
     let request = prepared.request();
+    let plan = prepared.plan(profile);
+    if profile.is_iwork() && (plan.is_err() || request.plan_only) {
+        // To route an iWork document means to look into its package (contract §3, §8), so what is
+        // wrong with that comes first, also where nothing would be executed.
+        iwork::check_package(source)?;
+    }
+    let plan = plan?;
     let mut findings = None;
     let mut cut_short = None;
     if !request.plan_only {
@@ -107,7 +113,7 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
         DriverId::Pdf => unsupported(probe, out),
         DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
         DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
-            drive::<super::driver::iwork::Iwork<'_>>(probe, out)
+            drive::<iwork::Iwork<'_>>(probe, out)
         }
     }
 }
@@ -147,10 +153,15 @@ fn keep_what_is_known(error: &ProbeError, plan: &Plan, found: &mut Findings) -> 
     true
 }
 
-/// What is known of every input that could be routed: no result worth keeping by itself.
+/// What is known of every input whose container could be opened: no result worth keeping by itself.
 const IDENTITY: TargetSet = PathId::OoxmlIdentity
     .spec()
     .targets
     .union(PathId::PdfHeader.spec().targets)
     .union(PathId::IworkIdentity.spec().targets)
-    .union(PathId::OfficeLegacyCfbInventory.spec().targets);
+    .union(TargetSet::of(&[
+        Target::OFFICE_LEGACY_KIND,
+        Target::OFFICE_CFB_CONTAINER,
+        Target::OFFICE_CFB_ENTRY_COUNT,
+        Target::OFFICE_CONTENT_PROBE_SUPPORTED,
+    ]));

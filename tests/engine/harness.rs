@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::zip;
+
 /// Runs the engine once with these arguments and this standard input.
 pub(crate) fn run(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
@@ -111,15 +113,17 @@ pub(crate) fn shared() -> Option<PathBuf> {
     std::env::var_os("DECKPROBE_TEST_SHARED").map(PathBuf::from)
 }
 
-/// A name and just enough bytes to be routed to a profile: a signature, and no document behind it.
+/// A name and just enough bytes to be routed to a profile: a signature, or a package whose document
+/// is empty, and nothing behind it.
 pub(crate) fn container_for(profile: &str) -> (String, Vec<u8>) {
-    let (extension, signature): (_, &[u8]) = match profile {
-        "pdf" => ("pdf", b"%PDF-1.7"),
-        "encrypted-ooxml" => ("docx", CFB_SIGNATURE),
-        "doc" | "xls" | "ppt" => (profile, CFB_SIGNATURE),
-        other => (other, b"PK\x03\x04"),
+    let (extension, bytes) = match profile {
+        "pdf" => ("pdf", b"%PDF-1.7".to_vec()),
+        "encrypted-ooxml" => ("docx", CFB_SIGNATURE.to_vec()),
+        "doc" | "xls" | "ppt" => (profile, CFB_SIGNATURE.to_vec()),
+        "key" | "numbers" | "pages" => (profile, zip::archive([("Index/Document.iwa", "")])),
+        other => (other, b"PK\x03\x04".to_vec()),
     };
-    (format!("a.{extension}"), signature.to_vec())
+    (format!("a.{extension}"), bytes)
 }
 
 const CFB_SIGNATURE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";

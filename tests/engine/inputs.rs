@@ -334,3 +334,21 @@ fn a_path_beginning_with_a_dash_goes_behind_two_dashes() {
         "CLI_SYNTAX"
     );
 }
+
+#[test]
+fn a_broken_package_comes_before_an_unknown_target_only_where_routing_opens_it() {
+    for (name, target, expected) in [
+        ("a.docx", "nonsense", "UNSUPPORTED_TARGET"),
+        ("a.docx", "title", "none"),
+        ("a.key", "nonsense", "MALFORMED_INPUT"),
+        ("a.pages", "slide_count", "MALFORMED_INPUT"),
+        ("a.numbers", "@header", "MALFORMED_INPUT"),
+    ] {
+        let mut engine = Engine::start(&["-P", "-t", target]);
+        let reply = engine.probe(name, b"PK\x03\x04 and nothing else");
+        assert_eq!(code(&reply), expected, "{name} {target}");
+    }
+    let (name, bytes) = crate::harness::container_for("key");
+    let mut engine = Engine::start(&["-P", "-t", "nonsense"]);
+    assert_eq!(code(&engine.probe(&name, &bytes)), "UNSUPPORTED_TARGET");
+}

@@ -13,3 +13,15 @@ mod inputs;
 mod iwork;
 mod planner;
 mod schema;
+
+/// What builds documents for more than one format.
+mod support {
+    #[allow(
+        dead_code,
+        unreachable_pub,
+        missing_docs,
+        clippy::cast_possible_truncation,
+        reason = "shared with the tests of the archive reader"
+    )]
+    pub(crate) mod zip;
+}

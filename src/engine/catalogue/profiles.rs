@@ -126,6 +126,11 @@ impl Profile {
         self.family().driver
     }
 
+    /// Whether this is one of the three iWork formats.
+    pub(crate) const fn is_iwork(self) -> bool {
+        matches!(self, Self::Key | Self::Numbers | Self::Pages)
+    }
+
     /// All targets of the profile's catalogue, in catalogue order.
     pub(crate) fn targets(self) -> impl Iterator<Item = Target> {
         let family = self.family();

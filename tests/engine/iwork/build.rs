@@ -1,6 +1,6 @@
 //! Writes iWork packages: protobuf messages, IWA components, and the ZIP file round them.
 
-use super::zip::{Archive, Packing, Part};
+use crate::support::zip::{Archive, Packing, Part};
 
 /// A protobuf message under construction.
 #[derive(Clone, Debug, Default)]

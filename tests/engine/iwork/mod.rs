@@ -7,15 +7,6 @@ mod keynote;
 mod numbers;
 mod package;
 mod pages;
-#[allow(
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    clippy::cast_possible_truncation,
-    reason = "shared with other tests"
-)]
-#[path = "../support/zip.rs"]
-mod zip;
 
 use serde_json::Value;
 

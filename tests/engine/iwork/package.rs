@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::build::{Package, component, message, presentation, properties, spreadsheet, text};
-use super::zip::Packing;
 use super::{assert_unknown, assert_values, deep};
 use crate::harness::{Engine, value};
+use crate::support::zip::Packing;
 
 const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x11\x08\x02\x28\x02\xD0\x03 and so on";
 const PNG: &[u8] = b"\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x40\0\0\0\x30\x08\x06";

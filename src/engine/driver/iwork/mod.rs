@@ -28,6 +28,7 @@ use crate::contract::Confidence::{Exact, Medium};
 use crate::engine::catalogue::{DriverId, PathId, Target};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
+use crate::engine::source::Source;
 use crate::engine::value::Value;
 
 /// A document while it is probed.
@@ -39,6 +40,14 @@ pub(crate) struct Iwork<'p> {
     is_encrypted: bool,
     /// Read at first need.
     properties: Option<Properties>,
+}
+
+/// The part of opening that belongs to routing: is this a package with a document in it?
+///
+/// # Errors
+/// As opening the document, without reading any component.
+pub(crate) fn check_package(source: &Source) -> Result<()> {
+    Package::open(source).map(drop)
 }
 
 impl<'p> Driver<'p> for Iwork<'p> {

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use super::Office;
 use super::slides::{self, Presentation};
+use super::unless_damaged;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
@@ -29,7 +30,7 @@ impl<'p> Driver<'p> for Powerpoint<'p> {
         match path {
             PathId::PowerpointProfile => self.profile(out),
             PathId::PowerpointPartInventory => self.parts(out),
-            PathId::PowerpointAssetInventory => self.assets(out)?,
+            PathId::PowerpointAssetInventory => self.assets(out),
             PathId::PowerpointAppStatistics => self.app_statistics(out)?,
             PathId::PowerpointPresentationXml => self.presentation_part(out)?,
             shared => self.office.run(shared, out)?,
@@ -75,7 +76,7 @@ impl Powerpoint<'_> {
         }
     }
 
-    fn assets(&self, out: &mut Findings) -> Result<()> {
+    fn assets(&self, out: &mut Findings) {
         let package = self.office.package();
         out.put(
             T::POWERPOINT_CHART_PART_COUNT,
@@ -85,7 +86,7 @@ impl Powerpoint<'_> {
         );
         out.put(
             T::POWERPOINT_UNIQUE_IMAGE_ASSET_COUNT,
-            self.office.image_count()?,
+            self.office.image_count(),
             Exact,
             "image parts",
         );
@@ -101,7 +102,6 @@ impl Powerpoint<'_> {
             Exact,
             "comment parts",
         );
-        Ok(())
     }
 
     fn app_statistics(&self, out: &mut Findings) -> Result<()> {
@@ -146,7 +146,7 @@ impl Powerpoint<'_> {
         );
         if out.wants(T::POWERPOINT_HIDDEN_SLIDE_COUNT) {
             let hidden = match slides {
-                Some(slides) => slides::hidden(self.office.package(), self.office.main(), slides)?,
+                Some(slides) => slides::hidden(self.office.package(), self.office.main()?, slides)?,
                 None => None,
             };
             out.put_or_unknown(
@@ -164,7 +164,12 @@ impl Powerpoint<'_> {
         if let Some(presentation) = self.presentation.get() {
             return Ok(presentation);
         }
-        let presentation = slides::presentation(self.office.package(), self.office.main())?;
+        let package = self.office.package();
+        let text = unless_damaged(package.read_text(self.office.main()?))?;
+        let presentation = match text {
+            Some(text) => slides::presentation(&text, package.meter())?,
+            None => Presentation::default(),
+        };
         Ok(self.presentation.get_or_init(|| presentation))
     }
 }
