@@ -11,7 +11,7 @@ use self::content_types::ContentTypes;
 pub(crate) use self::kind::{Kind, Main};
 pub(crate) use self::relationships::Relationship;
 use super::xml;
-use super::zip::{Archive, Entry};
+use super::zip::{Archive, Entry, Steps};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 use crate::engine::source::Source;
@@ -78,6 +78,13 @@ impl<'s> Package<'s> {
             .count()
     }
 
+    /// The part of this kind, if there is exactly one.
+    pub(crate) fn only(&self, kind: Kind) -> Option<Entry<'_>> {
+        let mut all = self.parts().filter(|(_, of)| *of == kind);
+        let (first, _) = all.next()?;
+        all.next().is_none().then_some(first)
+    }
+
     /// What a part is, by its content type.
     pub(crate) fn kind(&self, entry: Entry<'_>) -> Kind {
         self.types.of(entry)
@@ -114,16 +121,17 @@ impl<'s> Package<'s> {
         self.archive.read_prefix(entry, len)
     }
 
-    /// Reads a part from its beginning until `enough` says so.
+    /// Reads a part from its beginning until `look` finds something.
     ///
     /// # Errors
     /// As [`Package::read`].
-    pub(crate) fn read_until(
+    pub(crate) fn look_into<V>(
         &self,
         entry: Entry<'_>,
-        enough: impl FnMut(&[u8]) -> bool,
-    ) -> Result<Vec<u8>> {
-        self.archive.read_until(entry, enough)
+        steps: Steps,
+        look: impl FnMut(&[u8]) -> Option<V>,
+    ) -> Result<Option<V>> {
+        self.archive.look_into(entry, steps, look)
     }
 
     /// Reads an XML part and decodes it.

@@ -1,42 +1,33 @@
 //! ZIP archives: the directory from the tail of the file, and single entries by position.
 //!
 //! Opening reads the last 2 KiB, which hold the end record and mostly the whole central directory;
-//! what is missing of the directory is read in one piece. An entry costs its local header and its
-//! packed bytes, and nothing else is touched. Everything that the file says about itself (counts,
+//! what is missing of the directory is read in one piece. An entry costs its packed bytes, and its local
+//! header only where the directory does not show where they begin. Everything that the file says about itself (counts,
 //! sizes, offsets) is a claim that is checked against what is there before memory is taken.
 //!
 //! Written here and not taken from a crate because a probe has to account for every byte: the crates
 //! read the directory a second time, or all of it through a buffer of their own, and report a spent
 //! budget as an I/O error that cannot be told from an absent part.
 
+mod content;
 mod directory;
 mod stream;
 mod window;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Ordering;
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use flate2::Decompress;
 
+pub(crate) use self::content::Steps;
 use self::directory::Record;
 pub(crate) use self::stream::EntryStream;
 use self::window::Window;
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::source::Source;
 
-/// Most bytes that one call of the decompressor gets. Deflate makes at most 1032 of one byte, so the
-/// clock is looked at after 16 MiB of output at the latest.
-const FEED: usize = 16 * 1024;
-
 /// Packed bytes that are held in memory at a time.
 const CHUNK: u64 = 256 * 1024;
-
-/// Packed bytes of a first look into an entry: slides, sheets and the like mostly say what they are
-/// within 200.
-const FIRST_LOOK: u64 = 224;
-
-/// Deflate cannot expand by more than this.
-const MAX_RATIO: u64 = 1032;
 
 /// An open archive. It knows its entries and has read none of them.
 pub(crate) struct Archive<'s> {
@@ -48,6 +39,10 @@ pub(crate) struct Archive<'s> {
     records: Vec<Record>,
     /// Hashes of the names' keys with indices into `records`, ascending.
     by_key: Vec<(u64, u32)>,
+    /// Where the central directory begins.
+    end: u64,
+    /// Where local headers begin, and the end of the last entry; ascending. Made at first need.
+    borders: OnceCell<Vec<u64>>,
     /// Made at the first packed entry and used again for the others: its tables are not small.
     inflate: RefCell<Option<Decompress>>,
 }
@@ -133,6 +128,8 @@ impl<'s> Archive<'s> {
             names: directory.names,
             records: directory.records,
             by_key: Vec::new(),
+            end: directory.start,
+            borders: OnceCell::new(),
             inflate: RefCell::new(None),
         };
         archive.index()?;
@@ -175,241 +172,6 @@ impl<'s> Archive<'s> {
     /// Finds an entry by its exact name.
     pub(crate) fn find_exact(&self, name: &str) -> Option<Entry<'_>> {
         self.spelled_like(name).find(|entry| entry.name == name)
-    }
-
-    /// Reads a whole entry.
-    ///
-    /// # Errors
-    /// `MALFORMED_INPUT` when it is encrypted, packed in a way other than stored and deflate, or
-    /// damaged (also when it holds more than it claims); budget errors, the expansion budget before
-    /// anything is unpacked.
-    pub(crate) fn read(&self, entry: Entry<'_>) -> Result<Vec<u8>> {
-        let size = entry.size();
-        if size > self.source.meter().expanded_left() {
-            return Err(self.over_budget(entry));
-        }
-        let content = self.expand(entry, size)?;
-        let mut crc = Crc::new();
-        crc.update(&content);
-        if crc.sum() != entry.record.crc {
-            return Err(damaged(entry, "its checksum is wrong"));
-        }
-        Ok(content)
-    }
-
-    /// Reads the first `len` bytes of an entry, or all where it is shorter. The checksum, which is
-    /// one of the whole, is not compared.
-    ///
-    /// # Errors
-    /// As [`Archive::read`], but what comes after `len` bytes is neither read nor judged.
-    pub(crate) fn read_prefix(&self, entry: Entry<'_>, len: u64) -> Result<Vec<u8>> {
-        let wanted = len.min(entry.size());
-        if wanted > self.source.meter().expanded_left() {
-            return Err(self.over_budget(entry));
-        }
-        self.expand(entry, wanted)
-    }
-
-    /// Reads an entry from its beginning, a little at a time, until `enough` says so of what there is,
-    /// or to its end. For what stands at the beginning of a part that may be large.
-    ///
-    /// # Errors
-    /// As [`Archive::read_prefix`].
-    pub(crate) fn read_until(
-        &self,
-        entry: Entry<'_>,
-        mut enough: impl FnMut(&[u8]) -> bool,
-    ) -> Result<Vec<u8>> {
-        let (start, method) = self.readable(entry)?;
-        let mut slot = self.inflate.borrow_mut();
-        let inflate = slot.get_or_insert_with(|| Decompress::new(false));
-        inflate.reset(false);
-
-        let packed_size = entry.record.packed_size;
-        let mut content = Vec::new();
-        let mut taken = 0;
-        let mut chunk = FIRST_LOOK;
-        while taken < packed_size {
-            let len = chunk.min(packed_size - taken);
-            let piece = self.window.range(&self.source, start + taken, len)?;
-            if piece.is_empty() {
-                return Err(damaged(entry, "the file ends inside it"));
-            }
-            taken += piece.len() as u64;
-            chunk = (chunk * 2).min(CHUNK);
-            let ended = if method == Method::Stored {
-                self.charge(entry, piece.len())?;
-                content.extend_from_slice(&piece);
-                false
-            } else {
-                let fed = self.feed(inflate, &piece, &mut content, entry, entry.size())?;
-                fed == Fed::Ended
-            };
-            if ended || enough(&content) {
-                break;
-            }
-        }
-        Ok(content)
-    }
-
-    /// Unpacks up to `wanted` bytes, of which the expansion budget has enough. Only what is really
-    /// unpacked is charged.
-    fn expand(&self, entry: Entry<'_>, wanted: u64) -> Result<Vec<u8>> {
-        let (start, method) = self.readable(entry)?;
-        match method {
-            Method::Stored => self.copy(entry, start, wanted),
-            Method::Deflate => self.inflate(entry, start, wanted),
-        }
-    }
-
-    /// Where the packed bytes begin, and how they are packed.
-    fn readable(&self, entry: Entry<'_>) -> Result<(u64, Method)> {
-        let record = entry.record;
-        if record.is_encrypted() {
-            return Err(damaged(entry, "it is encrypted"));
-        }
-        let method = match record.method {
-            directory::STORED => Method::Stored,
-            directory::DEFLATE => Method::Deflate,
-            other => {
-                return Err(damaged(
-                    entry,
-                    format_args!("compression method {other} is not supported"),
-                ));
-            }
-        };
-        Ok((self.data_start(entry)?, method))
-    }
-
-    fn copy(&self, entry: Entry<'_>, start: u64, wanted: u64) -> Result<Vec<u8>> {
-        if entry.record.packed_size != entry.record.size {
-            return Err(damaged(entry, "it is stored, but its two sizes differ"));
-        }
-        let content = self.window.range(&self.source, start, wanted)?.into_owned();
-        self.charge(entry, content.len())?;
-        if (content.len() as u64) < wanted {
-            return Err(damaged(entry, "the file ends inside it"));
-        }
-        Ok(content)
-    }
-
-    fn inflate(&self, entry: Entry<'_>, start: u64, wanted: u64) -> Result<Vec<u8>> {
-        let mut slot = self.inflate.borrow_mut();
-        let inflate = slot.get_or_insert_with(|| Decompress::new(false));
-        inflate.reset(false);
-
-        let packed_size = entry.record.packed_size;
-        if packed_size == 0 && entry.size() == 0 {
-            return Ok(Vec::new());
-        }
-        let whole = wanted == entry.size();
-        // A short prefix needs few packed bytes: read about as many, and more only when they are used up.
-        let chunk = if whole {
-            CHUNK
-        } else {
-            wanted.clamp(1024, CHUNK)
-        };
-        // The claim sizes the buffer, but never beyond what the packed bytes can hold.
-        let ceiling = packed_size.saturating_mul(MAX_RATIO);
-        let mut content = Vec::with_capacity(to_usize(wanted.min(ceiling))?);
-        let mut taken = 0;
-        while taken < packed_size {
-            let piece =
-                self.window
-                    .range(&self.source, start + taken, chunk.min(packed_size - taken))?;
-            if piece.is_empty() {
-                break;
-            }
-            taken += piece.len() as u64;
-            match self.feed(inflate, &piece, &mut content, entry, wanted)? {
-                Fed::All => {}
-                Fed::Ended => {
-                    if (content.len() as u64) < wanted && !whole {
-                        return Err(damaged(entry, "it holds less than it claims"));
-                    }
-                    return Ok(content);
-                }
-                Fed::Enough => {
-                    content.truncate(to_usize(wanted)?);
-                    return Ok(content);
-                }
-            }
-        }
-        Err(damaged(entry, "its packed bytes end early"))
-    }
-
-    /// Gives packed bytes to the decompressor.
-    fn feed(
-        &self,
-        inflate: &mut Decompress,
-        mut packed: &[u8],
-        content: &mut Vec<u8>,
-        entry: Entry<'_>,
-        wanted: u64,
-    ) -> Result<Fed> {
-        loop {
-            let before = (inflate.total_in(), content.len());
-            let piece = &packed[..packed.len().min(FEED)];
-            let status = inflate
-                .decompress_vec(piece, content, FlushDecompress::None)
-                .map_err(|_| damaged(entry, "its packed bytes are not valid deflate"))?;
-            let used = (inflate.total_in() - before.0) as usize;
-            packed = &packed[used..];
-            if content.len() as u64 > wanted {
-                if wanted == entry.size() {
-                    return Err(damaged(entry, "it holds more than it claims"));
-                }
-                self.charge(entry, to_usize(wanted)?.saturating_sub(before.1))?;
-                return Ok(Fed::Enough);
-            }
-            self.charge(entry, content.len() - before.1)?;
-            if status == Status::StreamEnd {
-                return Ok(Fed::Ended);
-            }
-            let whole = wanted == entry.size();
-            if content.len() as u64 == wanted && !whole {
-                return Ok(Fed::Enough);
-            }
-            if packed.is_empty() && content.len() < content.capacity() {
-                return Ok(Fed::All);
-            }
-            if content.len() == content.capacity() {
-                // Full, and the stream has not ended: room for the end mark, or for one byte too many.
-                content.reserve(1);
-            } else if used == 0 && content.len() == before.1 {
-                return Err(damaged(entry, "its packed bytes are not valid deflate"));
-            }
-            self.source.meter().check_clock()?;
-        }
-    }
-
-    /// Where the packed bytes begin. The local header is looked at because only it knows its length.
-    fn data_start(&self, entry: Entry<'_>) -> Result<u64> {
-        let header =
-            self.window
-                .range(&self.source, entry.record.offset, directory::LOCAL_HEADER)?;
-        directory::local_header_length(&header)
-            .map(|length| entry.record.offset + length)
-            .ok_or_else(|| damaged(entry, "there is no local header where it should be"))
-    }
-
-    fn charge(&self, entry: Entry<'_>, len: usize) -> Result<()> {
-        if len == 0 {
-            return Ok(());
-        }
-        self.source
-            .meter()
-            .charge_expanded(len as u64, entry.name())
-    }
-
-    fn over_budget(&self, entry: Entry<'_>) -> ProbeError {
-        let meter = self.source.meter();
-        meter.exceeded(format_args!(
-            "expanding {} to {} bytes would pass the budget of {} expanded bytes",
-            entry.name(),
-            entry.size(),
-            meter.limits().expanded_bytes
-        ))
     }
 
     /// The entries whose name OPC takes for this one.
@@ -468,22 +230,6 @@ impl<'s> Archive<'s> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Method {
-    Stored,
-    Deflate,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fed {
-    /// The decompressor took everything and wants more.
-    All,
-    /// The packed stream is over.
-    Ended,
-    /// There is as much as was asked for.
-    Enough,
-}
-
 /// Compares names as OPC does: ASCII case, leading slashes and the kind of slash do not count.
 fn key_cmp(a: &str, b: &str) -> Ordering {
     key(a).cmp(key(b))
@@ -507,10 +253,6 @@ fn key_hash(name: &str) -> u64 {
 
 fn damaged(entry: Entry<'_>, why: impl std::fmt::Display) -> ProbeError {
     ProbeError::malformed(format_args!("archive entry {:?}: {why}", entry.name()))
-}
-
-fn to_usize(n: u64) -> Result<usize> {
-    usize::try_from(n).map_err(|_| ProbeError::malformed("an archive entry is larger than memory"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,9 @@ use crate::engine::findings::{Findings, Status};
 struct Office<'p> {
     probe: &'p Probe<'p>,
     package: Package<'p>,
-    root: Root,
+    /// The position of the main part.
+    main: usize,
+    root: OnceCell<Root>,
     app: OnceCell<AppProperties>,
     links: OnceCell<Links>,
 }
@@ -50,18 +52,17 @@ impl<'p> Office<'p> {
     /// Opens the package and makes sure that its main part is what the profile says.
     fn open(probe: &'p Probe<'p>) -> Result<Self> {
         let package = Package::open(probe.source)?;
-        let mut root = read_root(&package)?;
-        if root.main.is_none() {
-            root.main = main_part_without_relationship(&package, probe.profile);
-        }
+        let root = OnceCell::new();
+        let main = find_main(&package, &root, probe.profile)?;
         let office = Self {
             probe,
             package,
+            main,
             root,
             app: OnceCell::new(),
             links: OnceCell::new(),
         };
-        let main = office.main()?;
+        let main = office.main();
         let kind = office.package.kind(main);
         if kind != Kind::Main(main_kind(probe.profile)) {
             return Err(ProbeError::malformed(format_args!(
@@ -86,26 +87,29 @@ impl<'p> Office<'p> {
     }
 
     /// The main part.
-    fn main(&self) -> Result<Entry<'_>> {
-        self.root
-            .main
-            .map(|index| self.package.entry(index))
-            .ok_or_else(|| {
-                ProbeError::malformed(format_args!(
-                    ".{} package has no main part",
-                    self.probe.profile.name()
-                ))
-            })
+    fn main(&self) -> Entry<'_> {
+        self.package.entry(self.main)
+    }
+
+    /// The relationships of the package, read at first need.
+    fn root(&self) -> Result<&Root> {
+        root(&self.package, &self.root)
     }
 
     /// How many distinct image parts the content has.
-    fn image_count(&self) -> usize {
-        self.package
-            .parts()
-            .filter(|(entry, kind)| {
-                *kind == Kind::Image && Some(entry.index()) != self.root.thumbnail
-            })
-            .count()
+    fn image_count(&self) -> Result<usize> {
+        let images = || {
+            self.package
+                .parts()
+                .filter(|(_, kind)| *kind == Kind::Image)
+        };
+        if images().next().is_none() {
+            return Ok(0);
+        }
+        let thumbnail = self.root()?.thumbnail;
+        Ok(images()
+            .filter(|(entry, _)| Some(entry.index()) != thumbnail)
+            .count())
     }
 
     /// Runs a path that the three families share.
@@ -135,7 +139,7 @@ impl<'p> Office<'p> {
         if let Some(app) = self.app.get() {
             return Ok(app);
         }
-        let app = match self.property_part(self.root.app, Kind::ExtendedProperties, APP) {
+        let app = match self.property_part(Kind::ExtendedProperties, APP, |root| root.app)? {
             None => AppProperties::default(),
             Some(entry) => unless_damaged(self.package.read_text(entry))?.map_or_else(
                 || Ok(AppProperties::default()),
@@ -162,7 +166,7 @@ impl<'p> Office<'p> {
     }
 
     fn core_properties(&self, out: &mut Findings) -> Result<()> {
-        let text = match self.property_part(self.root.core, Kind::CoreProperties, CORE) {
+        let text = match self.property_part(Kind::CoreProperties, CORE, |root| root.core)? {
             Some(entry) => unless_damaged(self.package.read_text(entry))?,
             None => None,
         };
@@ -230,10 +234,11 @@ impl<'p> Office<'p> {
 
     /// The type of the relationship to the main part says it; without one, the main part's namespace.
     fn is_strict(&self) -> Result<Option<bool>> {
-        if self.root.strict.is_some() {
-            return Ok(self.root.strict);
+        let strict = self.root()?.strict;
+        if strict.is_some() {
+            return Ok(strict);
         }
-        let head = unless_damaged(self.package.read_prefix(self.main()?, 4096))?;
+        let head = unless_damaged(self.package.read_prefix(self.main(), 4096))?;
         Ok(head.map(|head| memchr::memmem::find(&head, b"purl.oclc.org/ooxml").is_some()))
     }
 
@@ -242,10 +247,11 @@ impl<'p> Office<'p> {
             external: out.wants(T::SECURITY_HAS_EXTERNAL_RELATIONSHIPS) || wants_risk(out),
             embedded: out.wants(T::SECURITY_HAS_EMBEDDED_FILES) || wants_risk(out),
         };
-        let links = self.links(wanted)?;
+        let links = *self.links(wanted)?;
         let parts = "relationship parts";
-        let signed = self.is_signed();
-        if signed || !self.root.links.damaged {
+        let root = self.root()?.links;
+        let signed = root.signature || self.has_signature_parts();
+        if signed || !root.damaged {
             out.put(
                 T::SECURITY_HAS_DIGITAL_SIGNATURE,
                 signed,
@@ -312,12 +318,10 @@ impl<'p> Office<'p> {
         })
     }
 
-    fn is_signed(&self) -> bool {
-        self.root.links.signature
-            || self.package.parts().any(|(entry, kind)| {
-                kind == Kind::Signature
-                    || starts_ignore_case(entry.trimmed_name(), "_xmlsignatures/")
-            })
+    fn has_signature_parts(&self) -> bool {
+        self.package.parts().any(|(entry, kind)| {
+            kind == Kind::Signature || starts_ignore_case(entry.trimmed_name(), "_xmlsignatures/")
+        })
     }
 
     fn signature_count(&self) -> usize {
@@ -332,29 +336,64 @@ impl<'p> Office<'p> {
         if let Some(links) = self.links.get() {
             return Ok(links);
         }
-        let links = links::scan(&self.package, self.root.links, wanted)?;
+        let links = links::scan(&self.package, self.root()?.links, wanted)?;
         Ok(self.links.get_or_init(|| links))
     }
 
-    /// The part that a relationship of the package leads to. Without one, producers that forgot it
-    /// have the part under its usual type or name.
-    fn property_part(&self, known: Option<usize>, kind: Kind, name: &str) -> Option<Entry<'_>> {
-        if let Some(index) = known {
-            return Some(self.package.entry(index));
+    /// The part that a relationship of the package leads to. When only one part has the content type
+    /// the relationship can lead nowhere else and is not read. Without either, producers that forgot
+    /// them have the part under its usual name.
+    fn property_part(
+        &self,
+        kind: Kind,
+        name: &str,
+        known: impl Fn(&Root) -> Option<usize>,
+    ) -> Result<Option<Entry<'_>>> {
+        if let Some(only) = self.package.only(kind) {
+            return Ok(Some(only));
         }
-        self.package
-            .parts()
-            .find(|(_, of)| *of == kind)
-            .map(|(entry, _)| entry)
-            .or_else(|| self.package.find(name))
+        Ok(match known(self.root()?) {
+            Some(index) => Some(self.package.entry(index)),
+            None => self.package.find(name),
+        })
     }
 }
 
 const CORE: &str = "docProps/core.xml";
 const APP: &str = "docProps/app.xml";
 
-/// Follows the package's own relationships. A damaged part is no reason to give up: the main part is
-/// then found by its content type.
+/// Finds the main part. When only one part has the content type of a main part, the relationship can
+/// lead nowhere else and is not read.
+fn find_main(package: &Package<'_>, cell: &OnceCell<Root>, profile: Profile) -> Result<usize> {
+    let mains = || {
+        package
+            .parts()
+            .filter(|(_, kind)| matches!(kind, Kind::Main(_)))
+            .map(|(entry, _)| entry.index())
+    };
+    let mut all = mains();
+    if let (Some(only), None) = (all.next(), all.next()) {
+        return Ok(only);
+    }
+    // A damaged relationship part is no reason to give up.
+    let expected = Kind::Main(main_kind(profile));
+    root(package, cell)?
+        .main
+        .or_else(|| mains().find(|index| package.kind(package.entry(*index)) == expected))
+        .ok_or_else(|| {
+            ProbeError::malformed(format_args!(".{} package has no main part", profile.name()))
+        })
+}
+
+/// The relationships of the package, read at first need.
+fn root<'c>(package: &Package<'_>, cell: &'c OnceCell<Root>) -> Result<&'c Root> {
+    if let Some(root) = cell.get() {
+        return Ok(root);
+    }
+    let root = read_root(package)?;
+    Ok(cell.get_or_init(|| root))
+}
+
 fn read_root(package: &Package<'_>) -> Result<Root> {
     let mut root = Root::default();
     let Some(entry) = package.relationships_of("") else {
@@ -388,15 +427,6 @@ fn read_root(package: &Package<'_>) -> Result<Root> {
     });
     root.links.damaged = unless_damaged(read)?.is_none();
     Ok(root)
-}
-
-/// The part whose content type is that of the profile, for packages whose relationships are missing
-/// or damaged.
-fn main_part_without_relationship(package: &Package<'_>, profile: Profile) -> Option<usize> {
-    package
-        .parts()
-        .find(|(_, kind)| *kind == Kind::Main(main_kind(profile)))
-        .map(|(entry, _)| entry.index())
 }
 
 /// Turns a damaged part into `None`; all other errors stay.

@@ -37,6 +37,8 @@ const ONE_READ: u64 = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Record {
     name: Range<u32>,
+    /// Length of the name in the file.
+    name_len: u16,
     flags: u16,
     pub(super) method: u16,
     pub(super) crc: u32,
@@ -53,6 +55,16 @@ impl Record {
             .unwrap_or_default()
     }
 
+    /// The least that lies between the offset and the packed bytes.
+    pub(super) fn least_header(&self) -> u64 {
+        LOCAL_HEADER + u64::from(self.name_len)
+    }
+
+    /// Bit 3: sizes stand behind the packed bytes, in a descriptor of uncertain length (4.3.9).
+    pub(super) fn has_descriptor(&self) -> bool {
+        self.flags & 1 << 3 != 0
+    }
+
     /// Bit 0: encrypted; bit 6: strongly; bit 13: the directory is masked as well (4.4.4).
     pub(super) fn is_encrypted(&self) -> bool {
         self.flags & (1 | 1 << 6 | 1 << 13) != 0
@@ -64,6 +76,8 @@ impl Record {
 pub(super) struct Directory {
     pub(super) names: String,
     pub(super) records: Vec<Record>,
+    /// Where it begins in the file.
+    pub(super) start: u64,
 }
 
 /// Finds the central directory and reads it. The window ends up holding it.
@@ -190,7 +204,10 @@ fn end64(source: &Source, window: &Window, at: u64) -> Result<Option<(Vec<u8>, u
 
 fn parse(source: &Source, window: &Window, located: &Located) -> Result<Directory> {
     let bytes = window.range(source, located.start, located.end - located.start)?;
-    let mut directory = Directory::default();
+    let mut directory = Directory {
+        start: located.start,
+        ..Directory::default()
+    };
     // A record has 46 bytes at least, so the claim cannot take more memory than was read.
     let fitting = bytes.len() / CENTRAL_LEN;
     directory
@@ -231,6 +248,7 @@ fn push(directory: &mut Directory, bytes: &[u8], base: u64) -> Option<usize> {
     }
     let mut record = Record {
         name: push_name(&mut directory.names, &bytes[CENTRAL_LEN..name_end])?,
+        name_len: u16_at(bytes, 28),
         flags: u16_at(bytes, 8),
         method: u16_at(bytes, 10),
         crc: u32_at(bytes, 16),

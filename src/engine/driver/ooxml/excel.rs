@@ -29,7 +29,7 @@ impl<'p> Driver<'p> for Excel<'p> {
         match path {
             PathId::ExcelProfile => self.profile(out),
             PathId::ExcelTableInventory => self.tables(out),
-            PathId::ExcelAssetInventory => self.assets(out),
+            PathId::ExcelAssetInventory => self.assets(out)?,
             PathId::ExcelWorkbookXml => self.workbook_part(out)?,
             PathId::ExcelWorksheetInventory => self.worksheets(out),
             PathId::ExcelSharedStrings => self.shared_strings(out)?,
@@ -60,7 +60,7 @@ impl Excel<'_> {
         );
     }
 
-    fn assets(&self, out: &mut Findings) {
+    fn assets(&self, out: &mut Findings) -> Result<()> {
         let package = self.office.package();
         out.put(
             T::EXCEL_CHART_PART_COUNT,
@@ -76,10 +76,11 @@ impl Excel<'_> {
         );
         out.put(
             T::EXCEL_UNIQUE_IMAGE_ASSET_COUNT,
-            self.office.image_count(),
+            self.office.image_count()?,
             Exact,
             "image parts",
         );
+        Ok(())
     }
 
     fn workbook_part(&self, out: &mut Findings) -> Result<()> {
@@ -154,7 +155,7 @@ impl Excel<'_> {
             return Ok(workbook);
         }
         let package = self.office.package();
-        let main = self.office.main()?;
+        let main = self.office.main();
         let workbook = if self.is_binary() {
             match unless_damaged(package.read(main))? {
                 Some(bytes) => sheets::binary::workbook(&bytes, package.meter())?,

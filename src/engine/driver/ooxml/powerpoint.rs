@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use super::Office;
 use super::slides::{self, Presentation};
-use super::unless_damaged;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
@@ -30,7 +29,7 @@ impl<'p> Driver<'p> for Powerpoint<'p> {
         match path {
             PathId::PowerpointProfile => self.profile(out),
             PathId::PowerpointPartInventory => self.parts(out),
-            PathId::PowerpointAssetInventory => self.assets(out),
+            PathId::PowerpointAssetInventory => self.assets(out)?,
             PathId::PowerpointAppStatistics => self.app_statistics(out)?,
             PathId::PowerpointPresentationXml => self.presentation_part(out)?,
             shared => self.office.run(shared, out)?,
@@ -76,7 +75,7 @@ impl Powerpoint<'_> {
         }
     }
 
-    fn assets(&self, out: &mut Findings) {
+    fn assets(&self, out: &mut Findings) -> Result<()> {
         let package = self.office.package();
         out.put(
             T::POWERPOINT_CHART_PART_COUNT,
@@ -86,7 +85,7 @@ impl Powerpoint<'_> {
         );
         out.put(
             T::POWERPOINT_UNIQUE_IMAGE_ASSET_COUNT,
-            self.office.image_count(),
+            self.office.image_count()?,
             Exact,
             "image parts",
         );
@@ -102,6 +101,7 @@ impl Powerpoint<'_> {
             Exact,
             "comment parts",
         );
+        Ok(())
     }
 
     fn app_statistics(&self, out: &mut Findings) -> Result<()> {
@@ -146,7 +146,7 @@ impl Powerpoint<'_> {
         );
         if out.wants(T::POWERPOINT_HIDDEN_SLIDE_COUNT) {
             let hidden = match slides {
-                Some(slides) => slides::hidden(self.office.package(), self.office.main()?, slides)?,
+                Some(slides) => slides::hidden(self.office.package(), self.office.main(), slides)?,
                 None => None,
             };
             out.put_or_unknown(
@@ -164,12 +164,7 @@ impl Powerpoint<'_> {
         if let Some(presentation) = self.presentation.get() {
             return Ok(presentation);
         }
-        let package = self.office.package();
-        let text = unless_damaged(package.read_text(self.office.main()?))?;
-        let presentation = match text {
-            Some(text) => slides::presentation(&text, package.meter())?,
-            None => Presentation::default(),
-        };
+        let presentation = slides::presentation(self.office.package(), self.office.main())?;
         Ok(self.presentation.get_or_init(|| presentation))
     }
 }

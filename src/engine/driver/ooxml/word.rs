@@ -21,7 +21,7 @@ impl<'p> Driver<'p> for Word<'p> {
     fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
         match path {
             PathId::WordProfile => self.profile(out),
-            PathId::WordAssetInventory => self.assets(out),
+            PathId::WordAssetInventory => self.assets(out)?,
             PathId::WordAppStatistics => self.app_statistics(out)?,
             PathId::WordDocumentStructure => self.structure(out)?,
             shared => self.0.run(shared, out)?,
@@ -41,10 +41,10 @@ impl Word<'_> {
         );
     }
 
-    fn assets(&self, out: &mut Findings) {
+    fn assets(&self, out: &mut Findings) -> Result<()> {
         out.put(
             T::WORD_UNIQUE_IMAGE_ASSET_COUNT,
-            self.0.image_count(),
+            self.0.image_count()?,
             Exact,
             "image parts",
         );
@@ -54,6 +54,7 @@ impl Word<'_> {
             Exact,
             "comment parts",
         );
+        Ok(())
     }
 
     fn app_statistics(&self, out: &mut Findings) -> Result<()> {
@@ -70,7 +71,7 @@ impl Word<'_> {
     }
 
     fn structure(&self, out: &mut Findings) -> Result<()> {
-        let text = unless_damaged(self.0.package().read_text(self.0.main()?))?;
+        let text = unless_damaged(self.0.package().read_text(self.0.main()))?;
         let counts = match text {
             Some(text) => unless_damaged(count(&text, self.0.package().meter()))?,
             None => None,
