@@ -42,8 +42,20 @@ pub(crate) struct Source {
     base: u64,
     /// The first bytes, kept from the look at the signature.
     head: OnceCell<Vec<u8>>,
+    /// Bytes that readers keep as long as the probe lives.
+    kept: Kept,
     /// One for the whole probe.
     meter: Rc<Meter>,
+}
+
+/// Bytes that stay where they are while more are added.
+#[derive(Default)]
+struct Kept(elsa::FrozenVec<Vec<u8>>);
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 #[derive(Debug)]
@@ -98,6 +110,7 @@ impl Source {
             data: Rc::new(Data::File(file)),
             base: 0,
             head: OnceCell::new(),
+            kept: Kept::default(),
             meter: Rc::new(Meter::start(limits)),
         })
     }
@@ -135,6 +148,7 @@ impl Source {
             data: Rc::new(Data::Bytes(bytes)),
             base: 0,
             head: OnceCell::new(),
+            kept: Kept::default(),
             meter: Rc::new(Meter::start(limits)),
         })
     }
@@ -150,6 +164,7 @@ impl Source {
             data: Rc::clone(&self.data),
             base: self.base + offset,
             head: OnceCell::new(),
+            kept: Kept::default(),
             meter: Rc::clone(&self.meter),
         }
     }
@@ -164,6 +179,7 @@ impl Source {
             data: Rc::new(Data::Unpacked(bytes)),
             base: 0,
             head: OnceCell::new(),
+            kept: Kept::default(),
             meter: Rc::clone(&self.meter),
         }
     }
@@ -196,6 +212,12 @@ impl Source {
         }
         let head = self.read_range(0, len as u64)?;
         Ok(self.head.get_or_init(|| head))
+    }
+
+    /// Keeps bytes as long as the source lives, so that what is parsed can point into them. They were
+    /// charged to a budget when they were read or expanded.
+    pub(crate) fn keep(&self, bytes: Vec<u8>) -> &[u8] {
+        self.kept.0.push_get(bytes)
     }
 
     /// Fills as much of `buffer` as the input has from `offset` on and returns how much that was:

@@ -1,0 +1,121 @@
+//! Objects at a place in the file.
+
+use super::lexer::Flaw;
+use super::object::{Object, Parser, Ref};
+use super::store::Store;
+use crate::engine::error::Result;
+
+/// Bytes that are looked at first.
+const FIRST_LOOK: usize = 256;
+
+/// Most bytes of an object without its stream.
+const MAX_OBJECT: usize = 4 << 20;
+
+/// What has to follow an object in memory before it is believed to be whole: a token that ends with
+/// the bytes at hand may go on.
+const MARGIN: usize = 16;
+
+/// An indirect object.
+#[derive(Debug)]
+pub(crate) struct Indirect<'p> {
+    pub(crate) id: Ref,
+    /// The object; of a stream its dictionary.
+    pub(crate) object: Object<'p>,
+    /// Where the data of a stream begins.
+    pub(crate) stream: Option<u64>,
+}
+
+/// Reads `N G obj …` at an offset. `None` when no readable object begins there.
+///
+/// # Errors
+/// Budget and I/O errors.
+pub(crate) fn read<'p>(store: &Store<'p>, at: u64) -> Result<Option<Indirect<'p>>> {
+    grow(store, at, |window| {
+        let mut head = super::lexer::Lexer::new(window, 0);
+        let Some((number, generation)) = head.object_head() else {
+            // The head fits into the first look, so more bytes do not help.
+            return Err(Flaw::Bad);
+        };
+        let id = Ref {
+            number: u32::try_from(number).map_err(|_| Flaw::Bad)?,
+            generation: u16::try_from(generation).unwrap_or(u16::MAX),
+        };
+        parse_body(window, head.position(), id).map(|(object, stream, end)| {
+            let stream = stream.map(|position| at + position as u64);
+            (Indirect { id, object, stream }, end)
+        })
+    })
+}
+
+/// Reads a direct object at an offset, as after `trailer`.
+///
+/// # Errors
+/// Budget and I/O errors.
+pub(crate) fn read_direct<'p>(store: &Store<'p>, at: u64) -> Result<Option<Object<'p>>> {
+    grow(store, at, |window| {
+        let mut parser = Parser::new(window, 0, None);
+        let object = parser.object()?;
+        Ok((object, parser.lexer.position()))
+    })
+}
+
+/// Reads the body of an object from `position` on: the object, where its stream data begin, and
+/// where it ends.
+pub(crate) fn parse_body(
+    bytes: &[u8],
+    position: usize,
+    id: Ref,
+) -> Result<(Object<'_>, Option<usize>, usize), Flaw> {
+    let mut parser = Parser::new(bytes, position, Some(id));
+    parser.lexer.skip_space();
+    // `1 0 obj endobj` is an empty object, which reads as null.
+    if parser.lexer.rest().starts_with(b"endobj") {
+        return Ok((Object::Null, None, parser.lexer.position()));
+    }
+    let object = parser.object()?;
+    let lexer = &mut parser.lexer;
+    let end = lexer.position();
+    let mut stream = None;
+    if object.as_dict().is_some() {
+        lexer.skip_space();
+        if lexer.rest().starts_with(b"stream") {
+            lexer.set_position(lexer.position() + 6);
+            // Blanks before the line break are a known slip; CR alone is another.
+            while lexer.peek() == Some(b' ') {
+                lexer.bump();
+            }
+            if lexer.eat(b'\r') {
+                lexer.eat(b'\n');
+            } else {
+                lexer.eat(b'\n');
+            }
+            stream = Some(lexer.position());
+        }
+        return Ok((object, stream, lexer.position()));
+    }
+    Ok((object, stream, end))
+}
+
+/// Parses at an offset with more and more bytes, until it is whole, is no object, or is too large.
+fn grow<'p, T>(
+    store: &Store<'p>,
+    at: u64,
+    parse: impl Fn(&'p [u8]) -> Result<(T, usize), Flaw>,
+) -> Result<Option<T>> {
+    let mut wanted = FIRST_LOOK;
+    loop {
+        let window = store.window(at, wanted)?;
+        let is_all = window.len() < wanted || at + window.len() as u64 >= store.size();
+        match parse(window) {
+            Ok((value, end)) if is_all || end + MARGIN <= window.len() => return Ok(Some(value)),
+            Err(Flaw::Bad) => return Ok(None),
+            Err(Flaw::Short) if is_all => return Ok(None),
+            Ok(_) | Err(Flaw::Short) => {}
+        }
+        if wanted >= MAX_OBJECT {
+            return Ok(None);
+        }
+        store.meter().check_clock()?;
+        wanted = (wanted * 4).max(window.len() * 2).min(MAX_OBJECT);
+    }
+}

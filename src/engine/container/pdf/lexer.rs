@@ -1,0 +1,228 @@
+//! The characters and tokens of PDF (ISO 32000-2, 7.2).
+
+/// Why a construct could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// The bytes end before the construct does: more bytes may help.
+    Short,
+    /// It is not PDF syntax.
+    Bad,
+}
+
+/// A cursor over bytes that are in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer<'p> {
+    bytes: &'p [u8],
+    at: usize,
+}
+
+const SPACE: u8 = 1;
+const DELIMITER: u8 = 2;
+
+/// Character classes of ISO 32000-2, tables 1 and 2; 0 is a regular character.
+static CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    let (spaces, delimiters) = (*b"\0\t\n\x0c\r ", *b"()<>[]{}/%");
+    let mut i = 0;
+    while i < spaces.len() {
+        class[spaces[i] as usize] = SPACE;
+        i += 1;
+    }
+    i = 0;
+    while i < delimiters.len() {
+        class[delimiters[i] as usize] = DELIMITER;
+        i += 1;
+    }
+    class
+};
+
+pub(crate) fn is_space(byte: u8) -> bool {
+    CLASS[byte as usize] == SPACE
+}
+
+pub(crate) fn is_regular(byte: u8) -> bool {
+    CLASS[byte as usize] == 0
+}
+
+impl<'p> Lexer<'p> {
+    pub(crate) fn new(bytes: &'p [u8], at: usize) -> Self {
+        Self {
+            bytes,
+            at: at.min(bytes.len()),
+        }
+    }
+
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn set_position(&mut self, at: usize) {
+        self.at = at.min(self.bytes.len());
+    }
+
+    pub(crate) fn rest(&self) -> &'p [u8] {
+        &self.bytes[self.at..]
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    pub(crate) fn bump(&mut self) {
+        self.at = (self.at + 1).min(self.bytes.len());
+    }
+
+    /// Steps over a byte if it is this one.
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        let is_it = self.peek() == Some(byte);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    /// Steps over white space and comments.
+    pub(crate) fn skip_space(&mut self) {
+        while let Some(byte) = self.peek() {
+            if is_space(byte) {
+                self.at += 1;
+            } else if byte == b'%' {
+                let rest = self.rest();
+                self.at += memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Takes the regular characters from here on; empty at a space, a delimiter or the end.
+    pub(crate) fn regular(&mut self) -> &'p [u8] {
+        let rest = self.rest();
+        let len = rest
+            .iter()
+            .position(|byte| !is_regular(*byte))
+            .unwrap_or(rest.len());
+        self.at += len;
+        &rest[..len]
+    }
+
+    /// Takes a keyword, if it stands here and ends here.
+    pub(crate) fn keyword(&mut self, word: &[u8]) -> bool {
+        let rest = self.rest();
+        let stands =
+            rest.starts_with(word) && rest.get(word.len()).is_none_or(|byte| !is_regular(*byte));
+        if stands {
+            self.at += word.len();
+        }
+        stands
+    }
+
+    /// Takes an unsigned decimal number of at most 19 digits, after white space.
+    pub(crate) fn unsigned(&mut self) -> Option<u64> {
+        self.skip_space();
+        let rest = self.rest();
+        let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let value = decimal(rest.get(..len)?)?;
+        self.at += len;
+        Some(value)
+    }
+
+    /// Takes `N G obj`, after white space: the head of an indirect object.
+    pub(crate) fn object_head(&mut self) -> Option<(u64, u64)> {
+        let number = self.unsigned()?;
+        if !self.peek().is_some_and(is_space) {
+            return None;
+        }
+        let generation = self.unsigned()?;
+        self.skip_space();
+        // `obj` may run into the object: `1 0 obj<<` always, `1 0 obj5` in sloppy files.
+        if !self.rest().starts_with(b"obj") {
+            return None;
+        }
+        self.at += 3;
+        Some((number, generation))
+    }
+
+    /// Takes a name without its slash, escapes kept.
+    pub(crate) fn name(&mut self) -> &'p [u8] {
+        self.regular()
+    }
+
+    /// Takes a literal string; the cursor stands behind its `(`. Returns what stands between the
+    /// outer parentheses, escapes kept.
+    pub(crate) fn literal_string(&mut self) -> Result<&'p [u8], Flaw> {
+        let start = self.at;
+        let mut depth = 1_usize;
+        loop {
+            let rest = self.rest();
+            let Some(next) = memchr::memchr3(b'(', b')', b'\\', rest) else {
+                return Err(Flaw::Short);
+            };
+            match rest[next] {
+                b'\\' => self.at += next + 2,
+                b'(' => {
+                    depth += 1;
+                    self.at += next + 1;
+                }
+                _ => {
+                    depth -= 1;
+                    self.at += next + 1;
+                    if depth == 0 {
+                        return Ok(&self.bytes[start..self.at - 1]);
+                    }
+                }
+            }
+            if self.at > self.bytes.len() {
+                self.at = self.bytes.len();
+                return Err(Flaw::Short);
+            }
+        }
+    }
+
+    /// Takes a hexadecimal string; the cursor stands behind its `<`.
+    pub(crate) fn hex_string(&mut self) -> Result<&'p [u8], Flaw> {
+        let rest = self.rest();
+        let len = memchr::memchr(b'>', rest).ok_or(Flaw::Short)?;
+        self.at += len + 1;
+        Ok(&rest[..len])
+    }
+
+    /// Steps over everything up to the end of a container that was opened just before the cursor.
+    /// It needs no stack, however deep the nesting.
+    pub(crate) fn skip_container(&mut self) -> Result<(), Flaw> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            self.skip_space();
+            let byte = self.peek().ok_or(Flaw::Short)?;
+            self.bump();
+            match byte {
+                b'[' => depth += 1,
+                b']' => depth -= 1,
+                b'<' if self.eat(b'<') => depth += 1,
+                b'<' => {
+                    self.hex_string()?;
+                }
+                b'>' => {
+                    self.eat(b'>');
+                    depth -= 1;
+                }
+                b'(' => {
+                    self.literal_string()?;
+                }
+                _ => {
+                    self.regular();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads digits as a number; `None` for none, for more than 19, or above the range.
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| value * 10 + u64::from(digit))
+    })
+}

@@ -1,0 +1,67 @@
+//! Object access to PDF files (ISO 32000), by position and within budgets.
+//!
+//! A [`Document`] reads the tail, the cross-reference data and the objects that are asked for, and
+//! nothing else. What the file says of sizes, counts and places is a claim that is checked against
+//! the bytes. Loops end: chains remember where they were, objects are loaded without recursion, and
+//! what lies nested too deep is stepped over.
+
+mod crypt;
+mod document;
+mod encryption;
+mod filter;
+mod indirect;
+mod lexer;
+mod object;
+mod objstm;
+mod scan;
+mod store;
+mod stream;
+mod text;
+mod xref;
+
+pub(crate) use document::{Document, Loaded, Settings};
+pub(crate) use encryption::Lock;
+pub(crate) use object::{Dict, Name, Object, Parser, Ref, Text};
+pub(crate) use xref::Kinds;
+
+use lexer::Lexer;
+
+/// The places of the header: where `%PDF-` begins, and the version that follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header<'p> {
+    pub(crate) at: usize,
+    pub(crate) version: &'p [u8],
+}
+
+impl<'p> Header<'p> {
+    /// Bytes at the start of a file within which the header may stand (ISO 32000-1, annex H, note 13).
+    pub(crate) const WITHIN: usize = 1024;
+
+    /// Finds the header in the first bytes of a file.
+    pub(crate) fn find(head: &'p [u8]) -> Option<Self> {
+        let head = &head[..head.len().min(Self::WITHIN)];
+        let at = memchr::memmem::find(head, b"%PDF-")?;
+        let rest = &head[at + 5..];
+        let len = rest
+            .iter()
+            .take(8)
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+            .count();
+        Some(Self {
+            at,
+            version: &rest[..len],
+        })
+    }
+}
+
+/// Reads the linearization dictionary if the first object of a file is one, and returns its `L`, the
+/// length that the file had when it was linearized (ISO 32000-2, annex F.3.3).
+pub(crate) fn linearized_length(head: &[u8], header_at: usize) -> Option<u64> {
+    let mut lexer = Lexer::new(head, header_at);
+    // The header line and the binary comment after it are comments to the lexer.
+    lexer.object_head()?;
+    let object = Parser::new(head, lexer.position(), None).object().ok()?;
+    let dict = object.as_dict()?;
+    dict.get(b"Linearized")?.as_f64()?;
+    dict.get(b"L")?.as_u64()
+}

@@ -1,0 +1,49 @@
+//! Object streams (ISO 32000-2, 7.5.7).
+
+use super::lexer::Lexer;
+use super::object::{Object, Parser};
+
+/// A decoded object stream.
+#[derive(Debug)]
+pub(crate) struct ObjectStream<'p> {
+    data: &'p [u8],
+    /// Number and place of each object.
+    index: Vec<(u32, usize)>,
+}
+
+impl<'p> ObjectStream<'p> {
+    /// Reads the index. `first` and `count` are claims: there are as many objects as the index holds.
+    pub(crate) fn new(data: &'p [u8], first: usize, count: usize) -> Self {
+        let head = &data[..first.min(data.len())];
+        let mut lexer = Lexer::new(head, 0);
+        let mut index = Vec::new();
+        while index.len() < count {
+            let (Some(number), Some(offset)) = (lexer.unsigned(), lexer.unsigned()) else {
+                break;
+            };
+            let place = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| first.checked_add(offset));
+            if let (Ok(number), Some(place)) = (u32::try_from(number), place) {
+                index.push((number, place));
+            }
+        }
+        Self { data, index }
+    }
+
+    /// The numbers of the objects, in their order.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.index.iter().map(|(number, _)| *number)
+    }
+
+    /// An object by its number; `hint` is where the cross-reference entry says it stands.
+    pub(crate) fn object(&self, number: u32, hint: u32) -> Option<Object<'p>> {
+        let hinted = usize::try_from(hint)
+            .ok()
+            .and_then(|hint| self.index.get(hint))
+            .filter(|(found, _)| *found == number);
+        let (_, place) =
+            hinted.or_else(|| self.index.iter().find(|(found, _)| *found == number))?;
+        Parser::new(self.data, *place, None).object().ok()
+    }
+}

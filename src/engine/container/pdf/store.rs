@@ -1,0 +1,154 @@
+//! Bytes of the file by position, read once, in blocks, and kept as long as the probe.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use crate::engine::error::Result;
+use crate::engine::meter::Meter;
+use crate::engine::source::Source;
+
+/// A file up to this size is read at once: one system call is cheaper than the bytes it saves.
+const SMALL: u64 = 32 * 1024;
+
+/// Bytes of a block of a larger file.
+const BLOCK: u64 = 8 * 1024;
+
+/// What has been read of the file.
+pub(crate) struct Store<'p> {
+    source: &'p Source,
+    block: u64,
+    blocks: RefCell<HashMap<u64, &'p [u8]>>,
+    /// The range that was handed out last: most reads lie next to the one before.
+    recent: Cell<(u64, &'p [u8])>,
+}
+
+impl<'p> Store<'p> {
+    pub(crate) fn new(source: &'p Source) -> Self {
+        Self {
+            source,
+            block: if source.size() <= SMALL { SMALL } else { BLOCK },
+            blocks: RefCell::default(),
+            recent: Cell::new((0, &[])),
+        }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.source.size()
+    }
+
+    pub(crate) fn meter(&self) -> &'p Meter {
+        self.source.meter()
+    }
+
+    /// Keeps bytes as long as the probe lives.
+    pub(crate) fn keep(&self, bytes: Vec<u8>) -> &'p [u8] {
+        self.source.keep(bytes)
+    }
+
+    /// The bytes from `offset` on: at least `len`, or all up to the end of the file.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn window(&self, offset: u64, len: usize) -> Result<&'p [u8]> {
+        let available = self.size().saturating_sub(offset);
+        let wanted = available.min(len as u64);
+        if wanted == 0 {
+            return Ok(&[]);
+        }
+        let (start, recent) = self.recent.get();
+        if let Some(bytes) = tail(start, recent, offset)
+            && bytes.len() as u64 >= wanted
+        {
+            return Ok(bytes);
+        }
+        let (first, last) = (offset / self.block, (offset + wanted - 1) / self.block);
+        let start = first * self.block;
+        let bytes = if first == last {
+            self.one(first)?
+        } else {
+            self.join(first, last)?
+        };
+        self.recent.set((start, bytes));
+        Ok(tail(start, bytes, offset).unwrap_or_default())
+    }
+
+    /// The whole file in one piece.
+    ///
+    /// # Errors
+    /// As [`Store::window`].
+    pub(crate) fn whole(&self) -> Result<&'p [u8]> {
+        self.window(0, usize::try_from(self.size()).unwrap_or(usize::MAX))
+    }
+
+    fn one(&self, block: u64) -> Result<&'p [u8]> {
+        if let Some(bytes) = self.blocks.borrow().get(&block) {
+            return Ok(bytes);
+        }
+        let bytes = self.keep(self.source.read_range(block * self.block, self.block)?);
+        self.blocks.borrow_mut().insert(block, bytes);
+        Ok(bytes)
+    }
+
+    /// Several blocks as one range. Runs of blocks that are not there yet are read at once.
+    fn join(&self, first: u64, last: u64) -> Result<&'p [u8]> {
+        let mut joined = Vec::new();
+        let mut block = first;
+        while block <= last {
+            let known = self.blocks.borrow().get(&block).copied();
+            if let Some(bytes) = known {
+                joined.extend_from_slice(bytes);
+                block += 1;
+                continue;
+            }
+            let run = (block..=last)
+                .take_while(|next| !self.blocks.borrow().contains_key(next))
+                .count() as u64;
+            let bytes = self
+                .source
+                .read_range(block * self.block, run * self.block)?;
+            joined.extend_from_slice(&bytes);
+            block += run;
+        }
+        let joined = self.keep(joined);
+        #[expect(clippy::cast_possible_truncation, reason = "the size of a block")]
+        let pieces = joined.chunks(self.block as usize);
+        let mut blocks = self.blocks.borrow_mut();
+        for (block, piece) in (first..).zip(pieces) {
+            blocks.insert(block, piece);
+        }
+        Ok(joined)
+    }
+}
+
+fn tail(start: u64, bytes: &[u8], offset: u64) -> Option<&[u8]> {
+    let skip = usize::try_from(offset.checked_sub(start)?).ok()?;
+    bytes.get(skip..).filter(|tail| !tail.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_read_once_however_often_it_is_asked_for() {
+        let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
+        let source = Source::for_test("x.pdf", bytes.clone());
+        let store = Store::new(&source);
+        for (offset, len) in [
+            (99_000, 4096),
+            (8190, 10),
+            (0, 5),
+            (8000, 40_000),
+            (20_000, 9),
+        ] {
+            let window = store.window(offset, len).unwrap();
+            let start = usize::try_from(offset).unwrap();
+            assert!(window.len() >= len.min(bytes.len() - start));
+            assert_eq!(window, &bytes[start..start + window.len()]);
+        }
+        let spent = source.meter().cost().physical_bytes;
+        assert!(spent <= 6 * 8192 + 8192 + 1696, "{spent}");
+        assert!(store.window(100_000, 1).unwrap().is_empty());
+        assert!(store.window(u64::MAX, 1).unwrap().is_empty());
+    }
+}
