@@ -110,7 +110,7 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
         DriverId::Word => drive::<ooxml::Word<'_>>(probe, out),
         DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
         DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
-        DriverId::Pdf => unsupported(probe, out),
+        DriverId::Pdf => drive::<super::driver::pdf::Pdf<'_>>(probe, out),
         DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
         DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
             drive::<iwork::Iwork<'_>>(probe, out)

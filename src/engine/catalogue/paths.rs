@@ -112,7 +112,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::PDF_XREF_TYPE,
             T::PDF_REPAIRED,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::DOCUMENT_LANGUAGE, T::PDF_HAS_OUTLINE, T::PDF_IS_TAGGED]),
         when: None,
     },
     PathSpec {
@@ -132,7 +132,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::DOCUMENT_APPLICATION,
             T::DOCUMENT_APPLICATION_VERSION,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::PDF_CONFORMANCE]),
         when: None,
     },
     PathSpec {
@@ -151,7 +151,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::PDF_ATTACHMENT_COUNT,
             T::PDF_HAS_XMP,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::PDF_LINK_COUNT, T::PDF_PAGE_SIZES]),
         when: None,
     },
     PathSpec {
@@ -172,7 +172,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::PDF_ATTACHMENT_COUNT,
             T::PDF_HAS_XMP,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::PDF_LINK_COUNT, T::PDF_PAGE_SIZES]),
         when: None,
     },
     PathSpec {
@@ -194,7 +194,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::PDF_ATTACHMENT_COUNT,
             T::PDF_HAS_XMP,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::PDF_LINK_COUNT, T::PDF_PAGE_SIZES]),
         when: None,
     },
     PathSpec {

@@ -600,7 +600,13 @@ const PROTECTION: [T; 4] = [
 static PDF_FAMILY: Family = Family {
     driver: DriverId::Pdf,
     own_targets: PDF,
-    our_targets: &[],
+    our_targets: &[
+        T::PDF_CONFORMANCE,
+        T::PDF_HAS_OUTLINE,
+        T::PDF_IS_TAGGED,
+        T::PDF_LINK_COUNT,
+        T::PDF_PAGE_SIZES,
+    ],
     header: &[T::PDF_VERSION, T::PDF_LINEARIZED],
     metadata_default: &[
         T::DOCUMENT_TITLE,

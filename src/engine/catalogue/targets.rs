@@ -218,11 +218,16 @@ targets! {
     PAGES_TABLE_COUNT = "pages.table_count", U64, Format, Deep, "Tables";
     PDF_ANNOTATION_COUNT = "pdf.annotation_count", U64OrNull, Format, Metadata, "Annotations on all pages";
     PDF_ATTACHMENT_COUNT = "pdf.attachment_count", U64OrNull, Format, Metadata, "Embedded files";
+    PDF_CONFORMANCE = "pdf.conformance", Texts, Format, Metadata, "Standards that the document claims: PDF/A, PDF/UA, PDF/X";
     PDF_FORM_FIELD_COUNT = "pdf.form_field_count", U64OrNull, Format, Metadata, "Terminal form fields";
+    PDF_HAS_OUTLINE = "pdf.has_outline", Bool, Format, Metadata, "Whether the document has bookmarks";
     PDF_HAS_XMP = "pdf.has_xmp", Bool, Format, Metadata, "Whether the document has an XMP metadata stream";
+    PDF_IS_TAGGED = "pdf.is_tagged", Bool, Format, Metadata, "Whether the document says that it is tagged";
     PDF_LINEARIZED = "pdf.linearized", Bool, Format, Header, "Whether the file is laid out for fast web view";
+    PDF_LINK_COUNT = "pdf.link_count", U64, Format, Metadata, "Link annotations on all pages";
     PDF_OBJECT_COUNT = "pdf.object_count", U64OrNull, Format, Metadata, "Objects in use";
     PDF_PAGE_COUNT = "pdf.page_count", U64OrNull, Format, Metadata, "Pages";
+    PDF_PAGE_SIZES = "pdf.page_sizes", Objects, Format, Metadata, "Distinct page sizes in points with the number of pages, the most frequent first";
     PDF_REPAIRED = "pdf.repaired", Bool, Format, Metadata, "Whether the cross-reference data had to be rebuilt";
     PDF_VERSION = "pdf.version", Text, Format, Header, "PDF version in force";
     PDF_XREF_TYPE = "pdf.xref_type", Text, Format, Metadata, "table, stream or hybrid";

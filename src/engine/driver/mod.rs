@@ -9,6 +9,7 @@ pub(crate) mod identity;
 pub(crate) mod iwork;
 pub(crate) mod legacy;
 pub(crate) mod ooxml;
+pub(crate) mod pdf;
 
 use super::catalogue::{FormatOptions, PathId, Profile};
 use super::error::Result;

@@ -263,6 +263,13 @@ impl<'p> Document<'p> {
         Ok(self.xref.in_use() + only_found)
     }
 
+    /// Whether the cross-reference data have an object of this number. Nothing is loaded.
+    pub(crate) fn is_in_use(&self, number: u32) -> bool {
+        self.xref
+            .lookup(number)
+            .is_some_and(|entry| entry != Entry::Free)
+    }
+
     /// The catalogue. `None` when it is encrypted.
     ///
     /// # Errors

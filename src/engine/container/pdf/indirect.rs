@@ -84,11 +84,8 @@ pub(crate) fn parse_body(
             while lexer.peek() == Some(b' ') {
                 lexer.bump();
             }
-            if lexer.eat(b'\r') {
-                lexer.eat(b'\n');
-            } else {
-                lexer.eat(b'\n');
-            }
+            lexer.eat(b'\r');
+            lexer.eat(b'\n');
             stream = Some(lexer.position());
         }
         return Ok((object, stream, lexer.position()));

@@ -21,10 +21,10 @@ mod xref;
 
 pub(crate) use document::{Document, Loaded, Settings};
 pub(crate) use encryption::Lock;
-pub(crate) use object::{Dict, Name, Object, Parser, Ref, Text};
-pub(crate) use xref::Kinds;
+pub(crate) use object::{Dict, Name, Object, Ref};
 
 use lexer::Lexer;
+use object::Parser;
 
 /// The places of the header: where `%PDF-` begins, and the version that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::indirect::{self, Indirect};
 use super::lexer::{Lexer, is_space};
-use super::object::{Dict, Object, Parser};
+use super::object::{Dict, Object};
 use super::store::Store;
 use super::stream;
 use crate::engine::error::Result;

@@ -1,0 +1,196 @@
+//! Everything that can be reached from the catalogue, looked through for what acts, signs, embeds or
+//! points outside (ISO 32000-2, 12.6, 12.8, 7.11).
+
+use super::seen::Seen;
+use crate::engine::container::pdf::{Dict, Document, Loaded, Name, Object, Ref};
+use crate::engine::error::Result;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) signatures: u64,
+    /// File specifications with an embedded file.
+    pub(super) attachments: u64,
+    pub(super) javascript: bool,
+    pub(super) embedded: bool,
+    pub(super) external: bool,
+    pub(super) launch: bool,
+    /// Form submission, multimedia: content that acts, but runs no code.
+    pub(super) active: bool,
+}
+
+impl Found {
+    /// The contract's judgement: the worst kind of active content.
+    pub(super) fn risk(&self) -> &'static str {
+        if self.javascript || self.launch {
+            "high"
+        } else if self.active {
+            "medium"
+        } else if self.external || self.embedded {
+            "low"
+        } else {
+            "none"
+        }
+    }
+}
+
+/// Looks through all objects that the catalogue leads to. What was freed, or is left over from an
+/// older revision, is not reached and does not count. Every object is looked at once.
+pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Found> {
+    let mut search = Search {
+        document,
+        seen: Seen::default(),
+        found: Found::default(),
+        stack: Vec::new(),
+    };
+    search.dict(catalogue, false)?;
+    while let Some(reference) = search.stack.pop() {
+        let loaded = document.load(reference)?;
+        search.loaded(&loaded)?;
+    }
+    Ok(search.found)
+}
+
+struct Search<'d, 'p> {
+    document: &'d Document<'p>,
+    seen: Seen,
+    found: Found,
+    stack: Vec<Ref>,
+}
+
+impl<'p> Search<'_, 'p> {
+    fn loaded(&mut self, loaded: &Loaded<'p>) -> Result<()> {
+        match &loaded.object {
+            Object::Dict(dict) => self.dict(dict, loaded.stream.is_some()),
+            object => self.object(object),
+        }
+    }
+
+    /// Direct objects nest no deeper than the parser allows.
+    fn object(&mut self, object: &Object<'p>) -> Result<()> {
+        match object {
+            Object::Dict(dict) => self.dict(dict, false),
+            Object::Array(items) => items.iter().try_for_each(|item| self.object(item)),
+            Object::Ref(reference) => {
+                if self.seen.insert(reference.number) {
+                    self.stack.push(*reference);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn dict(&mut self, dict: &Dict<'p>, is_stream: bool) -> Result<()> {
+        let keys = Keys::of(dict);
+        self.action(dict, &keys)?;
+        self.signature(&keys);
+        self.file(&keys, is_stream)?;
+        if keys.is(keys.subtype, &[b"RichMedia", b"Movie", b"Sound", b"Screen"]) {
+            self.found.active = true;
+        }
+        dict.iter().try_for_each(|(_, value)| self.object(value))
+    }
+
+    fn action(&mut self, dict: &Dict<'p>, keys: &Keys<'_, 'p>) -> Result<()> {
+        let Some(kind) = keys.action else {
+            return Ok(());
+        };
+        let found = &mut self.found;
+        match &*kind.bytes() {
+            b"JavaScript" => found.javascript = true,
+            b"Launch" => {
+                found.launch = true;
+                found.external = true;
+            }
+            b"SubmitForm" | b"ImportData" => {
+                found.active = true;
+                found.external = true;
+            }
+            b"URI" | b"GoToR" => found.external = true,
+            // These lead outside only when they name a file; a file within is no other document.
+            b"GoToE" | b"Thread" if dict.has(b"F") && keys.embedded.is_none() => {
+                found.external = true;
+            }
+            b"Rendition" => {
+                found.active = true;
+                found.javascript |= dict.has(b"JS");
+            }
+            b"Movie" | b"Sound" => found.active = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn signature(&mut self, keys: &Keys<'_, 'p>) {
+        let is_signature =
+            keys.is(keys.kind, &[b"Sig", b"DocTimeStamp"]) || keys.byte_range && keys.contents;
+        self.found.signatures += u64::from(is_signature);
+    }
+
+    fn file(&mut self, keys: &Keys<'_, 'p>, is_stream: bool) -> Result<()> {
+        if let Some(embedded) = keys.embedded {
+            let has_file = self.document.resolve(embedded)?.as_dict().is_some();
+            self.found.attachments += u64::from(has_file);
+            self.found.embedded |= has_file;
+            return Ok(());
+        }
+        if is_stream && keys.is(keys.kind, &[b"EmbeddedFile"]) {
+            self.found.embedded = true;
+        }
+        let is_specification = keys.is(keys.kind, &[b"Filespec", b"F"]);
+        if is_specification && (keys.file.is_some() || keys.unicode_file) {
+            self.found.external = true;
+        }
+        // Specifications without a type are known by where they stand: the data of a stream that
+        // are in another file, and the file of an annotation.
+        let outside = if is_stream { keys.file } else { keys.attached };
+        if let Some(outside) = outside {
+            self.found.external |= match &*self.document.resolve(outside)? {
+                Object::Text(_) => true,
+                Object::Dict(dict) => !dict.has(b"EF") && (dict.has(b"F") || dict.has(b"UF")),
+                _ => false,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The entries that decide, picked out in one pass.
+#[derive(Default)]
+struct Keys<'o, 'p> {
+    kind: Option<Name<'p>>,
+    subtype: Option<Name<'p>>,
+    action: Option<Name<'p>>,
+    embedded: Option<&'o Object<'p>>,
+    file: Option<&'o Object<'p>>,
+    attached: Option<&'o Object<'p>>,
+    unicode_file: bool,
+    byte_range: bool,
+    contents: bool,
+}
+
+impl<'o, 'p> Keys<'o, 'p> {
+    fn of(dict: &'o Dict<'p>) -> Self {
+        let mut keys = Self::default();
+        for (name, value) in dict.iter().filter(|(_, value)| !value.is_null()) {
+            match &*name.bytes() {
+                b"Type" => keys.kind = value.as_name(),
+                b"Subtype" => keys.subtype = value.as_name(),
+                b"S" => keys.action = value.as_name(),
+                b"EF" => keys.embedded = Some(value),
+                b"F" => keys.file = Some(value),
+                b"FS" => keys.attached = Some(value),
+                b"UF" => keys.unicode_file = true,
+                b"ByteRange" => keys.byte_range = true,
+                b"Contents" => keys.contents = true,
+                _ => {}
+            }
+        }
+        keys
+    }
+
+    fn is(&self, name: Option<Name<'p>>, names: &[&[u8]]) -> bool {
+        name.is_some_and(|name| name.is_any(names))
+    }
+}

@@ -1,0 +1,201 @@
+//! The document's properties: the Info dictionary, and XMP where it is silent (ISO 32000-2, 14.3).
+
+use super::header::Version;
+use super::xmp::{self, Field, Xmp};
+use super::{Opened, header};
+use crate::contract::Confidence::{self, High, Medium};
+use crate::engine::catalogue::Target;
+use crate::engine::container::pdf::{Dict, Document, Object};
+use crate::engine::error::Result;
+use crate::engine::findings::Findings;
+
+/// Where each property stands: its key in the Info dictionary, and its field of XMP.
+const PROPERTIES: &[(Target, &[u8], Field)] = &[
+    (Target::DOCUMENT_TITLE, b"Title", Field::Title),
+    (Target::DOCUMENT_SUBJECT, b"Subject", Field::Description),
+    (Target::DOCUMENT_AUTHOR, b"Author", Field::Creator),
+    (Target::DOCUMENT_KEYWORDS, b"Keywords", Field::Keywords),
+    (
+        Target::DOCUMENT_DESCRIPTION,
+        b"Description",
+        Field::Description,
+    ),
+    (
+        Target::DOCUMENT_CREATED_AT,
+        b"CreationDate",
+        Field::CreateDate,
+    ),
+    (Target::DOCUMENT_MODIFIED_AT, b"ModDate", Field::ModifyDate),
+    (Target::DOCUMENT_APPLICATION, b"Producer", Field::Producer),
+];
+
+const INFO: &str = "Info dictionary";
+const XMP: &str = "XMP metadata";
+
+pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
+    let document = &opened.document;
+    let info = document
+        .dict_of(document.trailer(), b"Info")?
+        .unwrap_or_default();
+    for (target, key, _) in PROPERTIES {
+        if out.wants(*target)
+            && let Some(text) = text(document, &info, key)?
+        {
+            out.put(*target, text, High, INFO);
+        }
+    }
+    let is_silent = PROPERTIES
+        .iter()
+        .any(|(target, ..)| out.wants(*target) && out.value(*target).is_none());
+    let wants_version = out.wants(Target::DOCUMENT_APPLICATION_VERSION);
+    if is_silent || wants_version || out.wants(Target::PDF_CONFORMANCE) {
+        let xmp = match &opened.catalogue {
+            Some(catalogue) => read_xmp(document, catalogue)?,
+            None => None,
+        };
+        if let Some(xmp) = &xmp {
+            put_xmp(opened, xmp, out)?;
+        }
+        put_application(document, &info, xmp.as_ref(), out)?;
+        put_conformance(opened, &info, xmp.as_ref(), out)?;
+    }
+    for (target, ..) in PROPERTIES {
+        out.unknown(*target);
+    }
+    out.unknown(Target::DOCUMENT_APPLICATION_VERSION);
+    out.unknown(Target::PDF_CONFORMANCE);
+    Ok(())
+}
+
+/// An entry of the Info dictionary as text. `None` when it is missing, of another type, or encrypted.
+fn text<'p>(document: &Document<'p>, info: &Dict<'p>, key: &[u8]) -> Result<Option<String>> {
+    Ok(match document.get(info, key)?.as_deref() {
+        Some(Object::Text(text)) => document.text(*text)?,
+        Some(Object::Name(name)) => Some(String::from_utf8_lossy(&name.bytes()).into_owned()),
+        _ => None,
+    })
+}
+
+fn read_xmp<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Option<Xmp>> {
+    let Some(reference) = catalogue.get(b"Metadata").and_then(Object::as_ref) else {
+        return Ok(None);
+    };
+    let loaded = document.load(reference)?;
+    match document.stream_data(&loaded)? {
+        Some(data) => xmp::read(data, document.meter()).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Puts what the Info dictionary does not say. Up to PDF 1.7 that dictionary is where properties
+/// belong, so XMP alone is weaker evidence; PDF 2.0 keeps them in XMP.
+fn put_xmp(opened: &Opened<'_>, xmp: &Xmp, out: &mut Findings) -> Result<()> {
+    let confidence = confidence(opened)?;
+    for (target, _, field) in PROPERTIES {
+        if out.value(*target).is_none()
+            && let Some(text) = xmp.get(*field)
+        {
+            out.put(*target, text, confidence, XMP);
+        }
+    }
+    Ok(())
+}
+
+fn confidence(opened: &Opened<'_>) -> Result<Confidence> {
+    let is_two = header::version_in_force(opened)?.is_some_and(|version| version >= Version::TWO);
+    Ok(if is_two { High } else { Medium })
+}
+
+/// The program that wrote the file is `Producer`; where only the authoring program is named
+/// (`Creator`), that. The version is what the name says of it.
+fn put_application<'p>(
+    document: &Document<'p>,
+    info: &Dict<'p>,
+    xmp: Option<&Xmp>,
+    out: &mut Findings,
+) -> Result<()> {
+    if out.value(Target::DOCUMENT_APPLICATION).is_none() && out.wants(Target::DOCUMENT_APPLICATION)
+    {
+        if let Some(creator) = text(document, info, b"Creator")? {
+            out.put(Target::DOCUMENT_APPLICATION, creator, Medium, INFO);
+        } else if let Some(tool) = xmp.and_then(|xmp| xmp.get(Field::CreatorTool)) {
+            out.put(Target::DOCUMENT_APPLICATION, tool, Medium, XMP);
+        }
+    }
+    if out.wants(Target::DOCUMENT_APPLICATION_VERSION) {
+        let producer = match text(document, info, b"Producer")? {
+            Some(producer) => Some(producer),
+            None => xmp
+                .and_then(|xmp| xmp.get(Field::Producer))
+                .map(str::to_owned),
+        };
+        let version = producer.as_deref().and_then(version_in);
+        if let Some(version) = version {
+            out.put(
+                Target::DOCUMENT_APPLICATION_VERSION,
+                version,
+                Medium,
+                "name of the producer",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The first number with a point in a program's name: `Acrobat Distiller 9.3.2 (Windows)`.
+fn version_in(name: &str) -> Option<&str> {
+    name.split(|char: char| !(char.is_ascii_alphanumeric() || char == '.'))
+        .filter_map(|word| {
+            let start = word.find(|char: char| char.is_ascii_digit())?;
+            let number = &word[start..];
+            let len = number
+                .find(|char: char| !(char.is_ascii_digit() || char == '.'))
+                .unwrap_or(number.len());
+            Some(number[..len].trim_end_matches('.'))
+        })
+        .find(|number| number.contains('.'))
+}
+
+/// What the document claims to conform to. PDF/X before XMP said so in the Info dictionary.
+fn put_conformance<'p>(
+    opened: &Opened<'p>,
+    info: &Dict<'p>,
+    xmp: Option<&Xmp>,
+    out: &mut Findings,
+) -> Result<()> {
+    if !out.wants(Target::PDF_CONFORMANCE) || opened.catalogue.is_none() {
+        return Ok(());
+    }
+    let document = &opened.document;
+    let mut claims = xmp.map(Xmp::conformance).unwrap_or_default();
+    if !claims.iter().any(|claim| claim.starts_with("PDF/X"))
+        && let Some(claim) = text(document, info, b"GTS_PDFXVersion")?
+    {
+        claims.push(claim);
+    }
+    if document.blocked() == 0 {
+        out.put(Target::PDF_CONFORMANCE, claims, High, XMP);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_in;
+
+    #[test]
+    fn versions_are_found_in_the_names_of_programs() {
+        for (name, expected) in [
+            ("Acrobat Distiller 9.3.2 (Windows)", Some("9.3.2")),
+            ("pdfTeX-1.40.23", Some("1.40.23")),
+            ("LibreOffice 6.0", Some("6.0")),
+            ("mPDF 8.1.2", Some("8.1.2")),
+            ("iText® 5.5.0 ©2000-2013 iText Group NV", Some("5.5.0")),
+            ("Skia/PDF m127 Google Docs Renderer", None),
+            ("pypdf", None),
+            ("", None),
+        ] {
+            assert_eq!(version_in(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! PDF, from 1.0 to 2.0: damaged and encrypted files included.
+//!
+//! The document is opened when the first path needs more than the header; what the paths share
+//! (catalogue, features) is read once.
+
+mod actions;
+mod features;
+mod fields;
+mod header;
+mod info;
+mod pages;
+mod seen;
+mod structure;
+mod xmp;
+
+use std::cell::OnceCell;
+
+use super::{Driver, Probe};
+use crate::engine::catalogue::PathId;
+use crate::engine::container::pdf::{Dict, Document, Header, Settings};
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::findings::Findings;
+
+/// One PDF file.
+pub(crate) struct Pdf<'p> {
+    probe: &'p Probe<'p>,
+    header: Header<'p>,
+    opened: OnceCell<Opened<'p>>,
+}
+
+/// A document and its catalogue.
+struct Opened<'p> {
+    document: Document<'p>,
+    /// What the header says.
+    header: Option<header::Version>,
+    /// `None` when it is encrypted and no password is known.
+    catalogue: Option<Dict<'p>>,
+}
+
+impl<'p> Driver<'p> for Pdf<'p> {
+    fn open(probe: &'p Probe<'p>) -> Result<Self> {
+        let head = probe.source.read_head(Header::WITHIN)?;
+        let header = Header::find(head).ok_or_else(|| {
+            ProbeError::malformed("no PDF header within the first 1024 bytes of the file")
+        })?;
+        Ok(Self {
+            probe,
+            header,
+            opened: OnceCell::new(),
+        })
+    }
+
+    fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
+        match path {
+            PathId::PdfHeader => header::run(self, out),
+            PathId::PdfDocumentStructure => structure::run(self.opened()?, out),
+            PathId::PdfInfoDictionary => info::run(self.opened()?, out),
+            PathId::PdfDocumentFeatures
+            | PathId::PdfDeepDocumentFeatures
+            | PathId::PdfActiveContentAssessment => features::run(self.opened()?, out),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'p> Pdf<'p> {
+    /// The document, opened at the first call.
+    fn opened(&self) -> Result<&Opened<'p>> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = self.open_document(self.probe.options.repair_xref)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    fn open_document(&self, repair: bool) -> Result<Opened<'p>> {
+        let settings = Settings {
+            repair,
+            max_objects: self.probe.options.max_objects,
+        };
+        let document = Document::open(self.probe.source, self.header.at as u64, settings)?;
+        let catalogue = document.catalogue()?;
+        Ok(Opened {
+            document,
+            header: header::Version::parse(self.header.version),
+            catalogue,
+        })
+    }
+
+    /// Whether some planned path needs the document anyway.
+    fn needs_document(&self) -> bool {
+        self.probe
+            .paths
+            .iter()
+            .any(|path| *path != PathId::PdfHeader)
+    }
+}

@@ -1,0 +1,181 @@
+//! The page tree (ISO 32000-2, 7.7.3).
+
+use super::seen::Seen;
+use crate::engine::container::pdf::{Dict, Document, Object};
+use crate::engine::error::Result;
+
+/// Nodes that list at most this many kids have all of them looked at; of larger ones a sample.
+const FEW: usize = 4;
+
+/// Counts the pages. `None` when the tree cannot be read.
+///
+/// A node whose `Count` is the number of its kids, all different and present, has leaves only: such a
+/// node is believed after a look at a sample of its kids, so that a document of ten thousand pages
+/// costs its page tree and not its pages. Everything else is walked. A page that is listed twice is
+/// one page.
+pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Option<u64>> {
+    let blocked = document.blocked();
+    let mut walk = Walk::new(document);
+    let mut count = 0;
+    let Some(root) = walk.root(catalogue)? else {
+        return Ok(None);
+    };
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        document.tick()?;
+        let Some(kids) = walk.kids(&node)? else {
+            count += u64::from(is_page(&node));
+            continue;
+        };
+        if let Some(leaves) = walk.believed(&node, &kids)? {
+            count += leaves;
+            continue;
+        }
+        for kid in &kids {
+            stack.extend(walk.enter(kid)?);
+        }
+    }
+    Ok((document.blocked() == blocked).then_some(count))
+}
+
+/// Attributes that pages inherit (table 31), as they are needed here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inherited<'p> {
+    pub(super) media_box: Option<Object<'p>>,
+    pub(super) crop_box: Option<Object<'p>>,
+    pub(super) rotate: Option<Object<'p>>,
+}
+
+impl<'p> Inherited<'p> {
+    fn with(&self, node: &Dict<'p>) -> Self {
+        let own = |key: &[u8], inherited: &Option<Object<'p>>| {
+            node.get(key).cloned().or_else(|| inherited.clone())
+        };
+        Self {
+            media_box: own(b"MediaBox", &self.media_box),
+            crop_box: own(b"CropBox", &self.crop_box),
+            rotate: own(b"Rotate", &self.rotate),
+        }
+    }
+}
+
+/// Visits every page with what it inherits, in no promised order.
+///
+/// # Errors
+/// What `visit` says, budget and I/O errors.
+pub(super) fn for_each<'p>(
+    document: &Document<'p>,
+    catalogue: &Dict<'p>,
+    mut visit: impl FnMut(&Dict<'p>, &Inherited<'p>) -> Result<()>,
+) -> Result<()> {
+    let mut walk = Walk::new(document);
+    let Some(root) = walk.root(catalogue)? else {
+        return Ok(());
+    };
+    let inherited = Inherited::default().with(&root);
+    let mut stack = vec![(root, inherited)];
+    while let Some((node, inherited)) = stack.pop() {
+        document.tick()?;
+        let Some(kids) = walk.kids(&node)? else {
+            if is_page(&node) {
+                visit(&node, &inherited)?;
+            }
+            continue;
+        };
+        for kid in &kids {
+            if let Some(kid) = walk.enter(kid)? {
+                // Leaves are visited at once: the stack holds inner nodes only.
+                let inherited = inherited.with(&kid);
+                if kid.has(b"Kids") {
+                    stack.push((kid, inherited));
+                } else if is_page(&kid) {
+                    visit(&kid, &inherited)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What has no kids is a page, unless it says that it is an empty inner node. `Type` is often left
+/// out, and sometimes wrong.
+fn is_page(node: &Dict<'_>) -> bool {
+    !node.is(b"Type", b"Pages") && !node.is(b"Type", b"Catalog")
+}
+
+struct Walk<'d, 'p> {
+    document: &'d Document<'p>,
+    seen: Seen,
+}
+
+impl<'d, 'p> Walk<'d, 'p> {
+    fn new(document: &'d Document<'p>) -> Self {
+        Self {
+            document,
+            seen: Seen::default(),
+        }
+    }
+
+    fn root(&mut self, catalogue: &Dict<'p>) -> Result<Option<Dict<'p>>> {
+        match catalogue.get(b"Pages") {
+            Some(root) => self.enter(root),
+            None => Ok(None),
+        }
+    }
+
+    /// A node, unless it was there before or is none.
+    fn enter(&mut self, node: &Object<'p>) -> Result<Option<Dict<'p>>> {
+        self.document.tick()?;
+        match node {
+            Object::Ref(reference) if !self.seen.insert(reference.number) => Ok(None),
+            node => Ok(match self.document.resolve(node)?.into_owned() {
+                Object::Dict(dict) => Some(dict),
+                _ => None,
+            }),
+        }
+    }
+
+    fn kids(&self, node: &Dict<'p>) -> Result<Option<Vec<Object<'p>>>> {
+        Ok(match self.document.get(node, b"Kids")? {
+            Some(kids) => match kids.into_owned() {
+                Object::Array(kids) => Some(kids),
+                _ => None,
+            },
+            None => None,
+        })
+    }
+
+    /// The number of leaves of a node, if it can be known without walking.
+    fn believed(&mut self, node: &Dict<'p>, kids: &[Object<'p>]) -> Result<Option<u64>> {
+        let claim = self
+            .document
+            .get(node, b"Count")?
+            .and_then(|count| count.as_u64());
+        if claim != Some(kids.len() as u64) || kids.len() <= FEW {
+            return Ok(None);
+        }
+        let sample = [0, kids.len() / 2, kids.len() - 1];
+        for index in sample {
+            let is_leaf = match self.document.resolve(&kids[index])?.as_dict() {
+                Some(kid) => !kid.has(b"Kids") && is_page(kid),
+                None => false,
+            };
+            if !is_leaf {
+                return Ok(None);
+            }
+        }
+        let numbers: Option<Vec<u32>> = kids
+            .iter()
+            .map(|kid| kid.as_ref().map(|reference| reference.number))
+            .filter(|number| number.is_none_or(|number| self.document.is_in_use(number)))
+            .collect();
+        let Some(numbers) = numbers.filter(|numbers| numbers.len() == kids.len()) else {
+            return Ok(None);
+        };
+        let new = numbers
+            .iter()
+            .filter(|number| self.seen.insert(**number))
+            .count();
+        Ok(Some(new as u64))
+    }
+}

@@ -1,0 +1,302 @@
+//! XMP packets: the few properties that a probe asks for (ISO 16684-1).
+
+use std::borrow::Cow;
+
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::ResolveResult;
+use quick_xml::reader::NsReader;
+
+use crate::engine::error::Result;
+use crate::engine::meter::Meter;
+
+/// A property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Field {
+    Title,
+    Creator,
+    Description,
+    /// `dc:subject`: keywords as a list.
+    Subject,
+    Keywords,
+    Producer,
+    CreatorTool,
+    CreateDate,
+    ModifyDate,
+    PartA,
+    ConformanceA,
+    PartUa,
+    VersionX,
+}
+
+const FIELDS: usize = Field::VersionX as usize + 1;
+
+/// Namespace, local name and field.
+const KNOWN: &[(&str, &str, Field)] = &[
+    (DC, "title", Field::Title),
+    (DC, "creator", Field::Creator),
+    (DC, "description", Field::Description),
+    (DC, "subject", Field::Subject),
+    (PDF, "Keywords", Field::Keywords),
+    (PDF, "Producer", Field::Producer),
+    (BASIC, "CreatorTool", Field::CreatorTool),
+    (BASIC, "CreateDate", Field::CreateDate),
+    (BASIC, "ModifyDate", Field::ModifyDate),
+    (PDFA, "part", Field::PartA),
+    (PDFA, "conformance", Field::ConformanceA),
+    (PDFUA, "part", Field::PartUa),
+    (PDFX_ID, "GTS_PDFXVersion", Field::VersionX),
+    (PDFX, "GTS_PDFXVersion", Field::VersionX),
+];
+
+const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+const DC: &str = "http://purl.org/dc/elements/1.1/";
+const PDF: &str = "http://ns.adobe.com/pdf/1.3/";
+const BASIC: &str = "http://ns.adobe.com/xap/1.0/";
+const PDFA: &str = "http://www.aiim.org/pdfa/ns/id/";
+const PDFUA: &str = "http://www.aiim.org/pdfua/ns/id/";
+const PDFX_ID: &str = "http://www.npes.org/pdfx/ns/id/";
+const PDFX: &str = "http://ns.adobe.com/pdfx/1.3/";
+
+/// XML events between two looks at the clock.
+const CLOCK_STEP: usize = 512;
+
+/// Most items of a list that are joined.
+const MAX_ITEMS: usize = 1000;
+
+/// The properties of a packet.
+#[derive(Debug, Default)]
+pub(super) struct Xmp {
+    values: [Option<String>; FIELDS],
+}
+
+impl Xmp {
+    /// A property; blank is absent. Keywords may stand in either of two places.
+    pub(super) fn get(&self, field: Field) -> Option<&str> {
+        let value = |field: Field| self.values[field as usize].as_deref();
+        let value = match field {
+            Field::Keywords => value(field).or_else(|| value(Field::Subject)),
+            field => value(field),
+        };
+        value.map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The standards that the packet claims: `PDF/A-2B`, `PDF/UA-1`, `PDF/X-4`.
+    pub(super) fn conformance(&self) -> Vec<String> {
+        let mut claims = Vec::new();
+        if let Some(part) = self.get(Field::PartA) {
+            let level = self.get(Field::ConformanceA).unwrap_or_default();
+            claims.push(format!("PDF/A-{part}{}", level.to_ascii_uppercase()));
+        }
+        if let Some(part) = self.get(Field::PartUa) {
+            claims.push(format!("PDF/UA-{part}"));
+        }
+        claims.extend(self.get(Field::VersionX).map(str::to_owned));
+        claims
+    }
+}
+
+/// Reads a packet. Malformed XML gives what stands before the damage.
+///
+/// # Errors
+/// Budget errors.
+pub(super) fn read(data: &[u8], meter: &Meter) -> Result<Xmp> {
+    let text = utf8(data);
+    let mut reader = NsReader::from_str(&text);
+    reader.config_mut().check_end_names = false;
+    let mut state = State::default();
+    for step in 0_usize.. {
+        if step.is_multiple_of(CLOCK_STEP) {
+            meter.check_clock()?;
+        }
+        let Ok((namespace, event)) = reader.read_resolved_event() else {
+            break;
+        };
+        match event {
+            Event::Start(start) => {
+                state.start(namespace_of(&namespace), start.local_name().as_ref());
+                state.attributes(&reader, &start);
+                state.depth += 1;
+            }
+            Event::Empty(start) => {
+                state.start(namespace_of(&namespace), start.local_name().as_ref());
+                state.attributes(&reader, &start);
+                state.depth += 1;
+                state.end();
+            }
+            Event::End(_) => state.end(),
+            Event::Text(text) => state.text(&text),
+            Event::CData(text) => state.text(&text),
+            Event::GeneralRef(reference) => state.reference(&reference),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    Ok(state.xmp)
+}
+
+/// The packet in UTF-8: UTF-16 is known by its byte-order mark (ISO 16684-1, 7.1 allows it).
+fn utf8(data: &[u8]) -> Cow<'_, str> {
+    match encoding_rs::Encoding::for_bom(data) {
+        Some((encoding, mark)) if encoding != encoding_rs::UTF_8 => {
+            let (text, _) = encoding.decode_without_bom_handling(&data[mark..]);
+            Cow::Owned(text.into_owned())
+        }
+        Some((_, mark)) => String::from_utf8_lossy(&data[mark..]),
+        None => String::from_utf8_lossy(data),
+    }
+}
+
+fn namespace_of<'n>(result: &ResolveResult<'n>) -> &'n str {
+    match result {
+        ResolveResult::Bound(namespace) => namespace.into_inner(),
+        _ => "",
+    }
+}
+
+fn known(namespace: &str, local: &str) -> Option<Field> {
+    KNOWN
+        .iter()
+        .find(|(of, name, _)| *of == namespace && *name == local)
+        .map(|(.., field)| *field)
+}
+
+#[derive(Default)]
+struct State {
+    xmp: Xmp,
+    depth: usize,
+    /// The property whose element is open, and its depth.
+    open: Option<(Field, usize)>,
+    /// Text of the item, or of the property itself.
+    item: String,
+    items: Vec<String>,
+    /// Whether the item is in the default language: it goes first.
+    is_default: bool,
+    in_item: bool,
+}
+
+impl State {
+    fn start(&mut self, namespace: &str, local: &str) {
+        match self.open {
+            None => {
+                if let Some(field) = known(namespace, local) {
+                    self.open = Some((field, self.depth));
+                    self.items.clear();
+                    self.item.clear();
+                    self.in_item = false;
+                }
+            }
+            Some(_) if namespace == RDF && local == "li" => {
+                self.item.clear();
+                self.in_item = true;
+                self.is_default = false;
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Simple properties may be attributes of `rdf:Description`; of items the language is read.
+    fn attributes(&mut self, reader: &NsReader<&[u8]>, start: &BytesStart<'_>) {
+        for attribute in start.attributes().flatten() {
+            if self.open.is_some() {
+                self.is_default |=
+                    attribute.key.as_ref() == "xml:lang" && attribute.value == "x-default";
+                continue;
+            }
+            let (namespace, local) = reader.resolver().resolve_attribute(attribute.key);
+            if let Some(field) = known(namespace_of(&namespace), local.as_ref()) {
+                let text = quick_xml::escape::unescape(&attribute.value)
+                    .unwrap_or(Cow::Borrowed(&attribute.value));
+                self.xmp.values[field as usize].get_or_insert_with(|| text.into_owned());
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.open.is_some() {
+            self.item.push_str(text);
+        }
+    }
+
+    fn reference(&mut self, reference: &quick_xml::events::BytesRef<'_>) {
+        if self.open.is_none() {
+            return;
+        }
+        if let Ok(Some(char)) = reference.resolve_char_ref() {
+            self.item.push(char);
+        } else if let Some(text) = resolve_xml_entity(reference) {
+            self.item.push_str(text);
+        }
+    }
+
+    fn end(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        let Some((field, depth)) = self.open else {
+            return;
+        };
+        if self.depth > depth {
+            // The end of an item, or of the list around it.
+            if self.in_item && !self.item.trim().is_empty() && self.items.len() < MAX_ITEMS {
+                let item = std::mem::take(&mut self.item);
+                let place = if self.is_default { 0 } else { self.items.len() };
+                self.items.insert(place, item);
+            }
+            self.in_item = false;
+            self.item.clear();
+            return;
+        }
+        let value = match (field, self.items.is_empty()) {
+            (_, true) => std::mem::take(&mut self.item),
+            (Field::Creator | Field::Subject, false) => self.items.join(", "),
+            (_, false) => self.items.swap_remove(0),
+        };
+        self.xmp.values[field as usize].get_or_insert(value);
+        self.open = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Level, Limits};
+
+    const PACKET: &str = r#"<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:d="http://purl.org/dc/elements/1.1/" xmlns:b="http://ns.adobe.com/xap/1.0/"
+ xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/" b:CreatorTool="Tool &amp; Co" pdfaid:part="2">
+<pdfaid:conformance>b</pdfaid:conformance>
+<d:title><rdf:Alt><rdf:li xml:lang="de">Titel</rdf:li><rdf:li xml:lang="x-default">R&amp;D &#233; <![CDATA[<x>]]></rdf:li></rdf:Alt></d:title>
+<d:creator><rdf:Seq><rdf:li>A</rdf:li><rdf:li>B</rdf:li></rdf:Seq></d:creator>
+<b:CreateDate>2024-01-02T03:04:05Z</b:CreateDate>
+<x:title xmlns:x="urn:other">not this</x:title>
+</rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>"#;
+
+    fn parse(data: &[u8]) -> Xmp {
+        read(data, &Meter::start(Limits::of(Level::Metadata))).unwrap()
+    }
+
+    #[test]
+    fn properties_are_read_as_elements_and_attributes_by_namespace() {
+        let utf16: Vec<u8> = std::iter::once(0xFEFF)
+            .chain(PACKET.encode_utf16())
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        for data in [PACKET.as_bytes(), &utf16] {
+            let xmp = parse(data);
+            assert_eq!(xmp.get(Field::Title), Some("R&D é <x>"));
+            assert_eq!(xmp.get(Field::Creator), Some("A, B"));
+            assert_eq!(xmp.get(Field::CreatorTool), Some("Tool & Co"));
+            assert_eq!(xmp.get(Field::CreateDate), Some("2024-01-02T03:04:05Z"));
+            assert_eq!(xmp.get(Field::Producer), None);
+            assert_eq!(xmp.conformance(), ["PDF/A-2B"]);
+        }
+    }
+
+    #[test]
+    fn damaged_packets_give_what_precedes_the_damage() {
+        let cut = &PACKET[..PACKET.find("<b:CreateDate>").unwrap() + 20];
+        assert_eq!(parse(cut.as_bytes()).get(Field::Creator), Some("A, B"));
+        assert_eq!(parse(b"\xff\x00<<<>").get(Field::Title), None);
+    }
+}
