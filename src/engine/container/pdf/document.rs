@@ -65,6 +65,14 @@ pub(crate) struct Document<'p> {
     steps: Cell<u32>,
 }
 
+/// What a trailer has to lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Demand {
+    /// A catalogue whose page tree has a root.
+    Pages,
+    Catalogue,
+}
+
 /// A scan of the file with the objects of its object streams.
 struct Found<'p> {
     scan: Scan<'p>,
@@ -118,45 +126,76 @@ impl<'p> Document<'p> {
         Ok(document)
     }
 
-    /// Chooses the trailer: the newest that leads to a catalogue.
+    /// Chooses the trailer: the newest that leads to a catalogue with pages; else, where that is
+    /// allowed, the file is scanned for one.
     fn settle(&mut self, trailers: Vec<Dict<'p>>) -> Result<()> {
-        if self.scan_completes && self.settings.repair {
-            self.repaired.set(true);
-        }
         self.check_size()?;
-        for trailer in trailers {
-            if self.adopt(trailer)? {
-                return Ok(());
-            }
+        self.repaired
+            .set(self.scan_completes && self.settings.repair);
+        if self.adopt_any(&trailers, Demand::Pages)? {
+            return Ok(());
         }
         if !self.settings.repair {
-            return Err(ProbeError::malformed(
-                "the cross-reference data lead to no document catalogue (pdf.repair_xref=none)",
-            ));
+            return if self.adopt_any(&trailers, Demand::Catalogue)? {
+                Ok(())
+            } else {
+                Err(ProbeError::malformed(
+                    "the cross-reference data lead to no document catalogue (pdf.repair_xref=none)",
+                ))
+            };
         }
-        self.repaired.set(true);
         // Sections that lead nowhere are not believed: what the scan finds counts.
-        self.xref = Xref::without_sections(self.xref.kinds);
+        let kinds = self.xref.kinds;
+        let believed = std::mem::replace(&mut self.xref, Xref::without_sections(kinds));
+        let completes = std::mem::replace(&mut self.scan_completes, true);
+        self.repaired.set(true);
+        if self.adopt_scanned(Demand::Pages)? {
+            return Ok(());
+        }
+        // Not even that finds pages: a catalogue without them is better than none.
+        let scanned = std::mem::replace(&mut self.xref, believed);
+        self.scan_completes = completes;
+        if self.adopt_any(&trailers, Demand::Catalogue)? {
+            self.repaired.set(completes);
+            return Ok(());
+        }
+        self.xref = scanned;
         self.scan_completes = true;
-        self.adopt_scanned()
+        if self.adopt_scanned(Demand::Catalogue)? {
+            return Ok(());
+        }
+        Err(ProbeError::malformed(
+            "the file has no document catalogue that can be read",
+        ))
     }
 
-    /// Takes a trailer, if its catalogue can be read (or is encrypted, so that nobody can tell).
-    fn adopt(&mut self, trailer: Dict<'p>) -> Result<bool> {
-        let Some(root) = trailer.get(b"Root").cloned() else {
-            return Ok(false);
-        };
+    fn adopt_any(&mut self, trailers: &[Dict<'p>], demand: Demand) -> Result<bool> {
+        for trailer in trailers.iter().take(MAX_TRIES) {
+            if self.adopt(trailer.clone(), demand)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a trailer, if its catalogue is what is demanded (or encrypted, so that nobody can tell).
+    fn adopt(&mut self, trailer: Dict<'p>, demand: Demand) -> Result<bool> {
         self.trailer = trailer;
         self.lock = OnceCell::new();
         self.containers.borrow_mut().clear();
         self.blocked.set(0);
-        let loaded = self.resolve(&root)?;
-        let is_catalogue = loaded.as_dict().is_some_and(is_catalogue);
-        Ok(is_catalogue || self.blocked.get() > 0)
+        let Some(root) = self.dict_of(&self.trailer, b"Root")? else {
+            return Ok(self.blocked.get() > 0);
+        };
+        let fits = match demand {
+            Demand::Catalogue => root.is(b"Type", b"Catalog") || root.has(b"Pages"),
+            Demand::Pages => self.dict_of(&root, b"Pages")?.is_some(),
+        };
+        Ok(fits || self.blocked.get() > 0)
     }
 
     /// Finds a trailer and a catalogue in the scanned file.
-    fn adopt_scanned(&mut self) -> Result<()> {
+    fn adopt_scanned(&mut self, demand: Demand) -> Result<bool> {
         let scan = &self.scan()?.scan;
         let kinds = scan.kinds;
         let catalogues: Vec<Ref> = scan.catalogues.iter().rev().copied().collect();
@@ -171,21 +210,19 @@ impl<'p> Document<'p> {
             self.xref.kinds = kinds;
         }
         for trailer in &trailers {
-            if self.adopt(completed(trailer, &trailers))? {
-                return Ok(());
+            if self.adopt(completed(trailer, &trailers), demand)? {
+                return Ok(true);
             }
         }
         // No trailer leads to a catalogue: keep what they say of encryption and properties.
         let base = completed(&Dict::default(), &trailers);
         let compressed = self.catalogue_in_object_streams(&base)?;
         for root in catalogues.into_iter().take(MAX_TRIES).chain(compressed) {
-            if self.adopt(base.clone().with(b"Root", Object::Ref(root)))? {
-                return Ok(());
+            if self.adopt(base.clone().with(b"Root", Object::Ref(root)), demand)? {
+                return Ok(true);
             }
         }
-        Err(ProbeError::malformed(
-            "the file has no document catalogue that can be read",
-        ))
+        Ok(false)
     }
 
     /// A catalogue that stands in an object stream, when no trailer names it.
@@ -733,11 +770,6 @@ fn completed<'p>(trailer: &Dict<'p>, others: &[Dict<'p>]) -> Dict<'p> {
         }
     }
     whole
-}
-
-/// A dictionary that can be the root of a document.
-fn is_catalogue(dict: &Dict<'_>) -> bool {
-    dict.is(b"Type", b"Catalog") || dict.has(b"Pages")
 }
 
 /// The offset behind the last `startxref`, and what to add to offsets: where foreign bytes precede

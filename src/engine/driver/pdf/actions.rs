@@ -43,7 +43,7 @@ pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<
         found: Found::default(),
         stack: Vec::new(),
     };
-    search.dict(catalogue, false)?;
+    search.catalogue(catalogue)?;
     while let Some(reference) = search.stack.pop() {
         let loaded = document.load(reference)?;
         search.loaded(&loaded)?;
@@ -59,6 +59,31 @@ struct Search<'d, 'p> {
 }
 
 impl<'p> Search<'_, 'p> {
+    /// Usage rights are granted with a signature of the software's maker, which signs nothing of the
+    /// author's (12.8.2.3): they are left out.
+    fn catalogue(&mut self, catalogue: &Dict<'p>) -> Result<()> {
+        let permissions = self.document.dict_of(catalogue, b"Perms")?;
+        for rights in [&b"UR"[..], b"UR3"] {
+            if let Some(Object::Ref(reference)) =
+                permissions.as_ref().and_then(|dict| dict.get(rights))
+            {
+                self.seen.insert(reference.number);
+            }
+        }
+        for (_, value) in catalogue.iter().filter(|(key, _)| !key.is(b"Perms")) {
+            self.object(value)?;
+        }
+        if let Some(Object::Ref(reference)) = catalogue.get(b"Perms") {
+            self.seen.insert(reference.number);
+        }
+        for (key, value) in permissions.iter().flat_map(Dict::iter) {
+            if !key.is_any(&[b"UR", b"UR3"]) {
+                self.object(value)?;
+            }
+        }
+        Ok(())
+    }
+
     fn loaded(&mut self, loaded: &Loaded<'p>) -> Result<()> {
         match &loaded.object {
             Object::Dict(dict) => self.dict(dict, loaded.stream.is_some()),
@@ -134,9 +159,6 @@ impl<'p> Search<'_, 'p> {
             self.found.attachments += u64::from(has_file);
             self.found.embedded |= has_file;
             return Ok(());
-        }
-        if is_stream && keys.is(keys.kind, &[b"EmbeddedFile"]) {
-            self.found.embedded = true;
         }
         let is_specification = keys.is(keys.kind, &[b"Filespec", b"F"]);
         if is_specification && (keys.file.is_some() || keys.unicode_file) {

@@ -22,7 +22,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         if out.wants(Target::PDF_FORM_FIELD_COUNT) {
             let blocked = document.blocked();
             let count = fields::count(document, catalogue)?;
-            let count = count.filter(|_| document.blocked() == blocked);
+            let count = (document.blocked() == blocked).then_some(count);
             out.put_or_unknown(Target::PDF_FORM_FIELD_COUNT, count, Exact, "form fields");
         }
         if out.wants_any(OF_PAGES) {

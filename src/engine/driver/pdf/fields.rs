@@ -7,18 +7,13 @@ use crate::engine::error::Result;
 /// Counts the terminal fields: those that have no fields below them. Widgets without a name of their
 /// own are looks of their field, not fields. A field that is reached twice is one field, so that a
 /// shared graph costs no more than its nodes.
-///
-/// `None` when the form does not list its fields, though it has to.
-pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Option<u64>> {
+pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<u64> {
     let Some(form) = document.dict_of(catalogue, b"AcroForm")? else {
-        return Ok(Some(0));
+        return Ok(0);
     };
     let mut seen = Seen::default();
     let mut count = 0;
-    let mut stack = match array(document, &form, b"Fields")? {
-        Some(fields) => fields,
-        None => return Ok(None),
-    };
+    let mut stack = array(document, &form, b"Fields")?.unwrap_or_default();
     while let Some(node) = stack.pop() {
         document.tick()?;
         let Some(field) = enter(document, &node, &mut seen)? else {
@@ -39,7 +34,7 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
         }
         count += u64::from(!has_fields_below);
     }
-    Ok(Some(count))
+    Ok(count)
 }
 
 fn enter<'p>(

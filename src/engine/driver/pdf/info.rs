@@ -129,12 +129,12 @@ fn put_application<'p>(
                 .and_then(|xmp| xmp.get(Field::Producer))
                 .map(str::to_owned),
         };
-        let version = producer.as_deref().and_then(version_in);
-        if let Some(version) = version {
+        // A name without a version says so: that is null, where no name at all is unknown.
+        if let Some(producer) = producer {
             out.put(
                 Target::DOCUMENT_APPLICATION_VERSION,
-                version,
-                Medium,
+                version_in(&producer),
+                High,
                 "name of the producer",
             );
         }
