@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
 use super::detect;
 use super::driver::legacy::Legacy;
+use super::driver::pdf::Pdf;
 use super::driver::{Driver, Probe, iwork, ooxml};
 use super::error::{ProbeError, Result};
 use super::findings::{Findings, Status};
@@ -110,24 +111,12 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
         DriverId::Word => drive::<ooxml::Word<'_>>(probe, out),
         DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
         DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
-        DriverId::Pdf => drive::<super::driver::pdf::Pdf<'_>>(probe, out),
+        DriverId::Pdf => drive::<Pdf<'_>>(probe, out),
         DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
         DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
             drive::<iwork::Iwork<'_>>(probe, out)
         }
     }
-}
-
-/// Answers the identity targets and says of everything else that no driver can do it yet.
-fn unsupported(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
-    for path in probe.paths {
-        out.enter(*path);
-        super::driver::identity::put(probe, out);
-    }
-    for target in out.wanted().iter() {
-        out.no_value(target, Status::Unsupported);
-    }
-    Ok(())
 }
 
 fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
