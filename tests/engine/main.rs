@@ -11,6 +11,7 @@ mod framing;
 mod harness;
 mod inputs;
 mod iwork;
+mod manual;
 mod planner;
 mod schema;
 
