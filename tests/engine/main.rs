@@ -12,6 +12,7 @@ mod harness;
 mod inputs;
 mod iwork;
 mod manual;
+mod ooxml;
 mod planner;
 mod schema;
 

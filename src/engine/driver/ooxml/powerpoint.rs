@@ -11,6 +11,8 @@ use crate::engine::driver::{Driver, Probe};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 
+const PRESENTATION: &str = "presentation part";
+
 /// pptx, pptm, ppsx, ppsm, potx and potm.
 pub(crate) struct Powerpoint<'p> {
     office: Office<'p>,
@@ -104,7 +106,15 @@ impl Powerpoint<'_> {
         Ok(())
     }
 
+    /// What the application saved is often stale, or 0 where a library wrote the deck: unless the saved
+    /// number is asked for, the list of slides answers here too.
     fn app_statistics(&self, out: &mut Findings) -> Result<()> {
+        if self.office.probe().options.slide_count_path.content()
+            && let Some(slides) = &self.presentation()?.slides
+        {
+            out.put(T::POWERPOINT_SLIDE_COUNT, slides.len(), Exact, PRESENTATION);
+            return Ok(());
+        }
         let slides = self.office.app()?.slides;
         out.put_or_unknown(
             T::POWERPOINT_SLIDE_COUNT,
@@ -117,7 +127,7 @@ impl Powerpoint<'_> {
 
     fn presentation_part(&self, out: &mut Findings) -> Result<()> {
         let presentation = self.presentation()?;
-        let source = "presentation part";
+        let source = PRESENTATION;
         let slides = presentation.slides.as_ref();
         out.put_or_unknown(
             T::POWERPOINT_SLIDE_COUNT,

@@ -102,6 +102,10 @@ struct Counts {
 /// first choice counts, since a document shows one of them.
 fn count(text: &str, meter: &Meter) -> Result<Counts> {
     let mut xml = Xml::new(text, meter);
+    let root = xml.root()?;
+    if !xml.is(&root, Ns::Word, "document") {
+        return Err(ProbeError::malformed("the root element is not document"));
+    }
     let mut counts = Counts::default();
     // The depths of the alternatives that are open, and whether a branch was taken.
     let mut alternatives: Vec<(usize, bool)> = Vec::new();
