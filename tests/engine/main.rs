@@ -11,6 +11,7 @@ mod framing;
 mod harness;
 mod inputs;
 mod iwork;
+mod legacy;
 mod manual;
 mod ooxml;
 mod planner;

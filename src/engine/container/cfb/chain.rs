@@ -282,12 +282,13 @@ impl Chain {
         let mut all = Vec::new();
         loop {
             let known = all.len();
-            // One sector further each time, but in one read what lies side by side.
-            let index = known >> sectors.shift(self.space);
-            if self.sector(sectors, index)?.is_none() {
+            // Sector by sector, but in one read what lies side by side.
+            let most = READ_AHEAD >> sectors.shift(self.space);
+            let Some((_, run)) =
+                self.run_from(sectors, known >> sectors.shift(self.space), most)?
+            else {
                 return Ok(all);
-            }
-            let run = self.run_from(sectors, index, READ_AHEAD >> sectors.shift(self.space))?;
+            };
             all.resize(known + (run << sectors.shift(self.space)), 0);
             let filled = self.read_at(sectors, known as u64, &mut all[known..])?;
             all.truncate(known + filled);
@@ -298,10 +299,16 @@ impl Chain {
         }
     }
 
-    /// How many sectors from an index on lie side by side, at most `most`.
-    fn run_from(&mut self, sectors: &Sectors<'_>, index: usize, most: usize) -> Result<usize> {
+    /// The sector at an index, and how many from it on lie side by side, at most `most`. `None` past the
+    /// end. Looking ahead may find a circle and shorten the chain.
+    fn run_from(
+        &mut self,
+        sectors: &Sectors<'_>,
+        index: usize,
+        most: usize,
+    ) -> Result<Option<(u32, usize)>> {
         let Some(first) = self.sector(sectors, index)? else {
-            return Ok(0);
+            return Ok(None);
         };
         let mut run = 1;
         while run < most
@@ -310,7 +317,7 @@ impl Chain {
         {
             run += 1;
         }
-        Ok(run)
+        Ok(Some((first, run)))
     }
 
     /// Fills as much of the buffer as the chain has from `offset` on.
@@ -335,16 +342,14 @@ impl Chain {
                 reason = "at most the buffer's length"
             )]
             let most = (within + rest).div_ceil(size) as usize;
-            let run = self.run_from(sectors, index, most)?;
-            if run == 0 {
+            let Some((first, run)) = self.run_from(sectors, index, most)? else {
                 break;
-            }
+            };
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "at most the buffer's length"
             )]
             let wanted = ((run as u64) * size - within).min(rest) as usize;
-            let first = self.sectors[index];
             let target = &mut buffer[filled..filled + wanted];
             let got = match self.space {
                 Space::Regular => sectors.read_sectors(first, within, target)?,

@@ -1,8 +1,8 @@
 //! The path `office_legacy.summary_information`: what the property sets record.
 
-use super::Legacy;
 use super::properties::{self, PropertySet};
-use crate::contract::Confidence::High;
+use super::{Content, Legacy};
+use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{Profile, Target};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
@@ -34,7 +34,7 @@ const COUNTS: [(u32, Target); 3] = [
 /// Application version in `DocumentSummaryInformation` ([MS-OSHARED] §2.3.3.2.2.1).
 const VERSION: u32 = 23;
 
-pub(super) fn run(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
+pub(super) fn run(legacy: &mut Legacy<'_>, out: &mut Findings) -> Result<()> {
     let mut set = legacy.summary(properties::SUMMARY)?;
     for (id, target) in TEXTS {
         if out.wants(target) {
@@ -51,7 +51,10 @@ pub(super) fn run(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
     if legacy.probe.profile == Profile::Doc {
         for (id, target) in COUNTS {
             if out.wants(target) {
-                put_count(&mut set, id, target, out)?;
+                match read(&mut set, |set| set.number(id))? {
+                    Some(count) => out.put(target, count, High, SOURCE),
+                    None => put_counted(legacy, target, out)?,
+                }
             }
         }
     }
@@ -70,17 +73,23 @@ pub(super) fn run(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
 /// Puts the page count that Word saved: the only place where it stands.
 pub(super) fn put_page_count(legacy: &Legacy<'_>, out: &mut Findings) -> Result<()> {
     let mut set = legacy.summary(properties::SUMMARY)?;
-    put_count(&mut set, COUNTS[0].0, Target::WORD_PAGE_COUNT, out)
+    let (id, target) = COUNTS[0];
+    let count = read(&mut set, |set| set.number(id))?;
+    out.put_or_unknown(target, count, High, SOURCE);
+    Ok(())
 }
 
-fn put_count(
-    set: &mut Option<PropertySet<'_>>,
-    id: u32,
-    target: Target,
-    out: &mut Findings,
-) -> Result<()> {
-    let count = read(set, |set| set.number(id))?;
-    out.put_or_unknown(target, count, High, SOURCE);
+/// Where Word saved no count, the text can still be counted; its pages cannot.
+fn put_counted(legacy: &mut Legacy<'_>, target: Target, out: &mut Findings) -> Result<()> {
+    let counts = match legacy.content(out)? {
+        Content::Word(word) if target != Target::WORD_PAGE_COUNT => word.counts()?,
+        _ => None,
+    };
+    let count = counts.map(|counts| match target {
+        Target::WORD_WORD_COUNT => counts.words,
+        _ => counts.characters,
+    });
+    out.put_or_unknown(target, count, Exact, "main document text");
     Ok(())
 }
 
