@@ -158,7 +158,8 @@ fn broken_chains_cost_what_runs_through_them() {
     );
     let main = start(&sound, "WordDocument");
     let link = |file: &[u8], number: u32| fat(file) + number as usize * 4;
-    let cases: [(&str, &dyn Fn(&mut Vec<u8>), Value); 8] = [
+    type Case<'c> = (&'c str, &'c dyn Fn(&mut Vec<u8>), Value);
+    let cases: [Case<'_>; 8] = [
         (
             "a circle",
             &|file| {

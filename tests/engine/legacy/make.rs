@@ -113,7 +113,7 @@ pub(super) fn word_of_pieces(flags: u16, text: &[u8], pieces: &[Piece]) -> (Vec<
     }
     for piece in pieces {
         let place = if piece.compressed {
-            piece.offset * 2 | 0x4000_0000
+            (piece.offset * 2) | 0x4000_0000
         } else {
             piece.offset
         };

@@ -201,10 +201,8 @@ pub(super) struct Chain {
     space: Space,
     sectors: Vec<u32>,
     next: Link,
-    /// Brent's cycle detection: the sector to meet again, and how far to go before moving it.
-    tortoise: u32,
-    power: usize,
-    steps: usize,
+    /// The sectors of the chain: the first that comes back ends it.
+    seen: SectorSet,
 }
 
 impl Chain {
@@ -217,9 +215,7 @@ impl Chain {
             } else {
                 Link::To(start)
             },
-            tortoise: END_OF_CHAIN,
-            power: 1,
-            steps: 0,
+            seen: SectorSet::default(),
         }
     }
 
@@ -243,38 +239,16 @@ impl Chain {
         let Link::To(sector) = self.next else {
             return Ok(false);
         };
-        if u64::from(sector) >= sectors.sector_count(self.space) {
+        if u64::from(sector) >= sectors.sector_count(self.space) || !self.seen.insert(sector) {
             self.next = Link::Broken;
             return Ok(false);
         }
-        if sector == self.tortoise {
-            self.cut_circle();
-            return Ok(false);
-        }
-        if self.steps == self.power {
-            self.tortoise = sector;
-            self.power *= 2;
-            self.steps = 0;
-        }
-        self.steps += 1;
         if self.sectors.len().is_multiple_of(CLOCK_EVERY) {
             sectors.source.meter().check_clock()?;
         }
         self.sectors.push(sector);
         self.next = sectors.link(self.space, sector)?;
         Ok(true)
-    }
-
-    /// The last sector's link leads back into the chain: keep each sector once.
-    fn cut_circle(&mut self) {
-        let length = self.steps;
-        let distinct = self
-            .sectors
-            .windows(length + 1)
-            .position(|window| window[0] == window[length])
-            .map_or(self.sectors.len(), |before| before + length);
-        self.sectors.truncate(distinct);
-        self.next = Link::Broken;
     }
 
     /// Reads the whole chain. What a damaged chain has before its break is returned.
@@ -300,7 +274,7 @@ impl Chain {
     }
 
     /// The sector at an index, and how many from it on lie side by side, at most `most`. `None` past the
-    /// end. Looking ahead may find a circle and shorten the chain.
+    /// end.
     fn run_from(
         &mut self,
         sectors: &Sectors<'_>,
@@ -368,10 +342,11 @@ impl Chain {
     }
 }
 
-/// The sectors that streams were seen to own: bits in pages, so that only what is used costs memory.
+/// The sectors that streams were seen to own.
 #[derive(Debug, Default)]
 pub(super) struct Used {
-    pages: HashMap<(Space, u32), [u64; 16]>,
+    regular: SectorSet,
+    mini: SectorSet,
 }
 
 impl Used {
@@ -388,12 +363,16 @@ impl Used {
         if needed > sectors.sector_count(space) {
             return Ok(false);
         }
+        let taken = match space {
+            Space::Regular => &mut self.regular,
+            Space::Mini => &mut self.mini,
+        };
         let mut next = Link::To(start);
         for step in 0..needed {
             let Link::To(sector) = next else {
                 return Ok(false);
             };
-            if u64::from(sector) >= sectors.sector_count(space) || !self.insert(space, sector) {
+            if u64::from(sector) >= sectors.sector_count(space) || !taken.insert(sector) {
                 return Ok(false);
             }
             if step.is_multiple_of(CLOCK_EVERY as u64) {
@@ -406,13 +385,32 @@ impl Used {
         }
         Ok(true)
     }
+}
 
-    /// False when the sector is taken already.
-    fn insert(&mut self, space: Space, sector: u32) -> bool {
-        let page = self.pages.entry((space, sector >> 10)).or_default();
+/// A set of sectors: bits in pages, so that only what is used costs memory.
+#[derive(Debug, Default)]
+struct SectorSet {
+    pages: HashMap<u32, [u64; 16]>,
+}
+
+impl SectorSet {
+    /// Bits of a page as a power of two.
+    const PAGE_SHIFT: u32 = 10;
+
+    /// Most pages: what a file of 128 GiB can fill. A chain that jumps about in a larger, sparse file ends
+    /// there.
+    const MAX_PAGES: usize = 1 << 18;
+
+    /// False when the sector is in the set already, or the set is full.
+    fn insert(&mut self, sector: u32) -> bool {
+        let page = sector >> Self::PAGE_SHIFT;
+        if self.pages.len() >= Self::MAX_PAGES && !self.pages.contains_key(&page) {
+            return false;
+        }
+        let page = self.pages.entry(page).or_default();
         let (word, bit) = ((sector >> 6 & 15) as usize, 1 << (sector & 63));
-        let free = page[word] & bit == 0;
+        let is_new = page[word] & bit == 0;
         page[word] |= bit;
-        free
+        is_new
     }
 }
