@@ -14,6 +14,7 @@ mod iwork;
 mod legacy;
 mod manual;
 mod ooxml;
+mod pdf;
 mod planner;
 mod schema;
 

@@ -1,0 +1,31 @@
+//! PDF through the real engine.
+
+mod build;
+mod corpus;
+mod damage;
+mod encryption;
+mod features;
+mod hostile;
+mod properties;
+mod structure;
+
+use serde_json::Value;
+
+use crate::harness::{Engine, value};
+
+/// Everything that there is to know.
+const ALL: &[&str] = &["-l", "d", "-t", "@all"];
+
+/// Probes with everything asked for, and returns the report.
+fn report(bytes: impl AsRef<[u8]>) -> Value {
+    Engine::start(ALL).probe("a.pdf", bytes.as_ref())
+}
+
+/// Checks targets of a report; `null` stands for "no value".
+#[track_caller]
+fn expect(report: &Value, facts: &[(&str, Value)]) {
+    for (target, expected) in facts {
+        let found = value(report, target).cloned().unwrap_or(Value::Null);
+        assert_eq!(found, *expected, "{target} in {report:#}");
+    }
+}
