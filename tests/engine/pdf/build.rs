@@ -30,11 +30,11 @@ impl Pdf {
     /// A catalogue (1) with one page (3) below a page tree (2).
     pub(super) fn one_page(catalogue: &str, page: &str) -> Self {
         let mut pdf = Self::new("1.7");
-        pdf.object(1, &format!("<</Type/Catalog/Pages 2 0 R {catalogue}>>"))
+        pdf.object(1, format!("<</Type/Catalog/Pages 2 0 R {catalogue}>>"))
             .object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
             .object(
                 3,
-                &format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]{page}>>"),
+                format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]{page}>>"),
             );
         pdf
     }

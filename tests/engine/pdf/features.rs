@@ -6,8 +6,11 @@ use super::build::Pdf;
 use super::{expect, report};
 use crate::harness::{Engine, value};
 
+/// Objects by number.
+type Objects<'o> = &'o [(u32, &'o str)];
+
 /// A document whose catalogue and page have these entries, with more objects.
-fn document(catalogue: &str, page: &str, objects: &[(u32, &str)]) -> Vec<u8> {
+fn document(catalogue: &str, page: &str, objects: Objects<'_>) -> Vec<u8> {
     let mut pdf = Pdf::one_page(catalogue, page);
     for (number, body) in objects {
         pdf.object(*number, body);
@@ -19,7 +22,7 @@ fn document(catalogue: &str, page: &str, objects: &[(u32, &str)]) -> Vec<u8> {
 #[test]
 fn actions_are_found_wherever_they_hang() {
     // Catalogue, page, further objects; JavaScript? outside? risk.
-    let cases: [(&str, &str, &[(u32, &str)], bool, bool, &str); 22] = [
+    let cases: [(&str, &str, Objects<'_>, bool, bool, &str); 22] = [
         ("", "", &[], false, false, "none"),
         (
             "/OpenAction<</S/JavaScript/JS(x)>>",
@@ -248,7 +251,7 @@ fn attachments_are_file_specifications_with_a_file() {
 fn signatures_are_values_and_not_empty_fields_nor_usage_rights() {
     let field = "<</FT/Sig/T(s)/V 9 0 R>>";
     let value = "<</Type/Sig/Filter/X/ByteRange[0 1 2 3]/Contents<00>>>";
-    let cases: [(&str, &[(u32, &str)], u64); 5] = [
+    let cases: [(&str, Objects<'_>, u64); 5] = [
         (
             "/AcroForm<</Fields[8 0 R]/SigFlags 3>>",
             &[(8, field), (9, value)],
@@ -293,7 +296,7 @@ fn annotations_that_are_null_or_missing_are_none() {
 
 #[test]
 fn terminal_fields_are_counted_and_their_widgets_are_not() {
-    let cases: [(&str, &[(u32, &str)], u64); 6] = [
+    let cases: [(&str, Objects<'_>, u64); 6] = [
         ("", &[], 0),
         ("/AcroForm<</XFA[]>>", &[], 0),
         (
