@@ -46,6 +46,9 @@ impl Core {
         if let Some(child) = pool.idle().await {
             return Ok(lease(child));
         }
+        if let Some(child) = pool.expected_one().await {
+            return Ok(lease(child));
+        }
         let engine = self.engine().await?;
         let attempt = self.may_start().await?;
         let limit = self.settings.start_timeout;
@@ -75,6 +78,7 @@ impl Core {
         pool: &Arc<ProfilePool>,
         permit: Permit,
     ) -> Result<(), StartError> {
+        let expectation = pool.expect_one();
         let engine = self.engine().await?;
         let Verdict::Start(attempt) = self.breaker.ask(Instant::now()) else {
             return Ok(());
@@ -90,8 +94,9 @@ impl Core {
             limit,
         };
         let child = pool.idle_or_new(prepared).await?;
-        // Back to the pool first: who gets the permit next finds it.
+        // Back to the pool first: who waits for it, or gets the permit next, finds it.
         drop(child);
+        drop(expectation);
         drop(permit);
         if self.is_ending() {
             self.retire_idle();

@@ -26,6 +26,8 @@ const LATE: Duration = Duration::from_millis(500);
 const READ: usize = 32 * 1024;
 /// A buffer that grew beyond this for a large reply is given back.
 const KEPT_BUFFER: usize = 256 * 1024;
+/// Room for one piece of stderr.
+const PIECE: usize = 8 * 1024;
 /// Bytes of output that are looked at when nothing should be there.
 const PEEK: usize = 4096;
 
@@ -41,6 +43,8 @@ pub(super) struct Child {
     gauge: MemoryGauge,
     /// Output that was read and not yet used.
     buffer: Vec<u8>,
+    /// Where a piece of stderr is read to.
+    piece: Vec<u8>,
     /// It has ended, reaped or not.
     ended: bool,
     status: Option<ExitStatus>,
@@ -98,6 +102,7 @@ impl Child {
             exit: ExitNotice::of(pid),
             gauge: MemoryGauge::of(pid),
             buffer: Vec::new(),
+            piece: Vec::new(),
             ended: false,
             status: None,
         }
@@ -216,7 +221,7 @@ impl Child {
                     extended = true;
                     deadline = after(Instant::now(), late.min(limit));
                 }
-                heard = hear(&mut self.stderr, &mut self.words) => {
+                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -260,7 +265,7 @@ impl Child {
                     self.ended = true;
                     return Stir::Ended;
                 }
-                heard = hear(&mut self.stderr, &mut self.words) => {
+                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -292,7 +297,7 @@ impl Child {
                 }
                 () = kill.cancelled() => return Err(Broken::Killed),
                 () = sleep_until(deadline) => return Err(Broken::Deadline),
-                heard = hear(&mut self.stderr, &mut self.words) => {
+                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -324,7 +329,7 @@ impl Child {
                         self.stdout = None;
                     }
                 }
-                heard = hear(&mut self.stderr, &mut self.words) => {
+                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -402,7 +407,7 @@ impl Child {
         loop {
             select! {
                 biased;
-                heard = hear(&mut self.stderr, &mut self.words) => {
+                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
                         return;
                     }
@@ -449,16 +454,13 @@ async fn write_some(pipe: &mut Option<ChildStdin>, bytes: &[u8]) -> std::io::Res
 }
 
 /// Hears one piece of stderr; `false` at its end, and never again after it.
-async fn hear(pipe: &mut Option<ChildStderr>, words: &mut Words) -> bool {
+async fn hear(pipe: &mut Option<ChildStderr>, piece: &mut Vec<u8>, words: &mut Words) -> bool {
     let Some(stderr) = pipe else {
         return pending().await;
     };
-    let mut piece = [0_u8; 8 * 1024];
-    match stderr.read(&mut piece).await {
-        Ok(n) if n > 0 => {
-            words.hear(piece.get(..n).unwrap_or_default());
-            true
-        }
-        _ => false,
-    }
+    piece.clear();
+    piece.reserve(PIECE);
+    let heard = matches!(stderr.read_buf(piece).await, Ok(n) if n > 0);
+    words.hear(piece);
+    heard
 }

@@ -81,7 +81,7 @@ impl Core {
         });
         let failure = |why: String| self.reply(&Envelope::new(ErrorCode::McpEngineFailure, why));
         let answer = answer.await.unwrap_or_else(|error| Err(error.to_string()));
-        let (status, output) = answer.map_err(failure)?;
+        let tend::Answer { status, output, .. } = answer.map_err(failure)?;
         let text = std::str::from_utf8(output.trim_ascii()).unwrap_or_default();
         if status.success() && text.starts_with('{') {
             let answer: Arc<str> = text.into();

@@ -6,14 +6,14 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use dashmap::DashMap;
 use deadpool::managed::{
     Manager, Metrics, Pool, PoolError, QueueMode, RecycleError, RecycleResult,
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::contract::Profile;
 
@@ -43,6 +43,34 @@ pub(super) struct ProfilePool {
     /// How often it was asked for, halved now and then.
     uses: AtomicU64,
     last_use: AtomicU64,
+    expected: Mutex<Expected>,
+    /// A start in the background that a job waits for is over.
+    arrived: Notify,
+}
+
+/// Starts in the background: a job that finds none idle waits for one of these instead of starting
+/// another child.
+#[derive(Default)]
+struct Expected {
+    /// Those that no job waits for.
+    unclaimed: usize,
+    /// Those that one waits for.
+    claimed: usize,
+}
+
+/// A start in the background; over when it is dropped, however it went.
+pub(super) struct Expectation(Arc<ProfilePool>);
+
+impl Drop for Expectation {
+    fn drop(&mut self) {
+        let mut expected = self.0.expected();
+        if expected.claimed > 0 {
+            expected.claimed -= 1;
+            self.0.arrived.notify_one();
+        } else {
+            expected.unclaimed -= 1;
+        }
+    }
 }
 
 /// What is needed to start a child: prepared outside the pool, where waiting for it can be given up.
@@ -79,7 +107,9 @@ impl Manager for Starter {
             attempt,
             limit,
         } = prepared;
-        let started = tend::start(&core, &engine, &self.profile, slot, limit).await;
+        // Boxed: the way of a record is otherwise as large as that of a start, which is rare.
+        let start = tend::start(&core, &engine, &self.profile, slot, limit);
+        let started = Box::pin(start).await;
         core.note_start(&started, attempt);
         started
     }
@@ -114,6 +144,28 @@ impl ProfilePool {
             | PoolError::NoRuntimeSpecified
             | PoolError::PostCreateHook(_) => StartError::NoneIdle,
         })
+    }
+
+    /// Announces a start in the background.
+    pub(super) fn expect_one(self: &Arc<Self>) -> Expectation {
+        self.expected().unclaimed += 1;
+        Expectation(Arc::clone(self))
+    }
+
+    /// Waits for a start in the background that no other job waits for, if there is one, and takes
+    /// what came of it.
+    pub(super) async fn expected_one(&self) -> Option<deadpool::managed::Object<Starter>> {
+        {
+            let mut expected = self.expected();
+            expected.unclaimed = expected.unclaimed.checked_sub(1)?;
+            expected.claimed += 1;
+        }
+        self.arrived.notified().await;
+        self.idle().await
+    }
+
+    fn expected(&self) -> MutexGuard<'_, Expected> {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Idle children now.
@@ -169,6 +221,8 @@ impl KeyedPools {
             pool,
             uses: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
+            expected: Mutex::default(),
+            arrived: Notify::new(),
         });
         let entry = self.pools.entry(profile.clone()).or_insert(fresh);
         entry.touch(now);

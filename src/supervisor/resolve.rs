@@ -271,10 +271,16 @@ async fn examine(
         .await
         .map_err(|_| refuse("no room for another process"))?;
     let question = ["--version".to_owned()];
-    let (_, output) = tend::run_once(core, &probe, &question, slot, limit)
+    let answer = tend::run_once(core, &probe, &question, slot, limit)
         .await
         .map_err(|why| refuse(&why))?;
-    engine.info.tool_version = version_in(kind, &output).map_err(|why| refuse(&why))?;
+    if !answer.status.success() {
+        let (how, _) = os::describe_exit(answer.status);
+        let words = &answer.words;
+        return Err(refuse(&format!("asked for its version it {how}: {words}")));
+    }
+    let version = version_in(kind, &answer.output);
+    engine.info.tool_version = version.map_err(|why| refuse(&why))?;
     Ok(engine)
 }
 

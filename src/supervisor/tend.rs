@@ -28,7 +28,7 @@ const PING: &[u8] = b"{}\n";
 /// How long the exit status may come after the end of the output.
 const STATUS_WAIT: Duration = Duration::from_millis(200);
 /// How long after SIGKILL a child counts as one that cannot be killed.
-const REAP_LIMIT: Duration = Duration::from_secs(5);
+const REAP_LIMIT: Duration = Duration::from_secs(2);
 /// How often an idle child that is too old asks whether it may end.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -38,6 +38,8 @@ struct Tender {
     child: Child,
     /// The place among the N that may live; given back after the reap.
     slot: Option<OwnedSemaphorePermit>,
+    /// It has answered the ping.
+    ready: bool,
 }
 
 /// How a child ends.
@@ -73,6 +75,7 @@ pub(super) async fn start(
         core: Arc::clone(core),
         child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
         slot: Some(slot),
+        ready: false,
     };
     core.note_born(&shared);
     let begun = Instant::now();
@@ -89,15 +92,22 @@ pub(super) async fn start(
     Ok(Worker::new(shared, commands))
 }
 
-/// Runs a child that is asked one thing by its arguments and ends by itself. Gives back its status
-/// and what it printed.
+/// What a child answered that was asked one thing by its arguments.
+pub(super) struct Answer {
+    pub(super) status: std::process::ExitStatus,
+    pub(super) output: Vec<u8>,
+    /// The end of its stderr, escaped, and a likely cause of a bad end.
+    pub(super) words: String,
+}
+
+/// Runs a child that is asked one thing by its arguments and ends by itself.
 pub(super) async fn run_once(
     core: &Arc<Core>,
     engine: &Arc<Engine>,
     arguments: &[String],
     slot: OwnedSemaphorePermit,
     limit: Duration,
-) -> Result<(std::process::ExitStatus, Vec<u8>), String> {
+) -> Result<Answer, String> {
     let limits = Limits::of_a_child_born(Instant::now(), &core.settings);
     let profile = ProbeOptions::new().profile();
     let shared = Shared::new(core.next_id(), profile, Arc::clone(engine), limits);
@@ -110,6 +120,7 @@ pub(super) async fn run_once(
         core: Arc::clone(core),
         child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
         slot: Some(slot),
+        ready: false,
     };
     shared.set_phase(Phase::Busy);
     core.note_born(&shared);
@@ -122,18 +133,23 @@ pub(super) async fn run_once(
         Ok(_) => tender.status_soon().await,
         Err(_) => None,
     };
-    let exit = match &status {
-        Some(_) => tender.child.reap().await,
-        None => None,
+    let (exit, perhaps) = match status {
+        Some((_, perhaps)) => (tender.child.reap().await, perhaps),
+        None => (None, None),
     };
     let launch_failure = tender.child.words.launch_failure().map(str::to_owned);
+    let words = tender.child.words.shown() + &noted(perhaps);
     core.tracker
         .spawn(tender.end(Reason::Discovery.into(), None));
     if let Some(why) = launch_failure {
         return Err(why);
     }
     match (output, exit) {
-        (Ok(output), Some(exit)) => Ok((exit, output)),
+        (Ok(output), Some(status)) => Ok(Answer {
+            status,
+            output,
+            words,
+        }),
         (Err(Broken::Deadline), _) => {
             Err(format!("it did not answer within {} ms", limit.as_millis()))
         }
@@ -177,6 +193,7 @@ impl Tender {
             let why = format!("it printed something nobody asked for: {more}");
             return Err(StartError::Failed(engine.cannot_start(&why)));
         }
+        self.ready = true;
         self.child.catch_up_on_words();
         core.note_confinement(self.child.words.applied());
         Ok(())
@@ -192,11 +209,17 @@ impl Tender {
             Broken::Killed => return StartError::ShuttingDown,
             Broken::Deadline => format!("it was not ready within {} ms", limit.as_millis()),
             Broken::BeforeHandOver(Stir::Unasked(what)) => {
+                // The command line was refused before the ping was written.
+                let line = self.child.output().split(|byte| *byte == b'\n').next();
+                let refusal = line.and_then(|line| Reply::from_engine(line, None).ok());
+                if let Some(reply) = refusal.filter(Reply::is_error) {
+                    return StartError::Refused(reply);
+                }
                 format!("it printed something nobody asked for: {what}")
             }
             Broken::Oversized => "its first line does not end".to_owned(),
             _ => match self.status_soon().await {
-                Some((how, _)) => format!("it {how} before it was ready"),
+                Some((how, perhaps)) => format!("it {how} before it was ready{}", noted(perhaps)),
                 None => "it closed its pipes before it was ready".to_owned(),
             },
         };
@@ -398,9 +421,14 @@ impl Tender {
             return None;
         }
         let (_, how, signal) = self.described().await;
+        let starting = self.child.shared.served() == 0 && !self.ready;
+        let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
         let perhaps = if self.child.words.speak_of_memory() {
-            let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
             Some(format!("it reached its memory limit of {limit} MiB"))
+        } else if starting && signal.is_some() && limit > 0 {
+            Some(format!(
+                "perhaps its memory limit of {limit} MiB is too low"
+            ))
         } else if signal == Some(os::KILLED) {
             Some("not by this server; perhaps the system is out of memory".to_owned())
         } else {
@@ -520,6 +548,11 @@ impl Core {
             sleep(ASK_AGAIN).await;
         }
     }
+}
+
+/// A likely cause, in parentheses.
+fn noted(perhaps: Option<String>) -> String {
+    perhaps.map_or_else(String::new, |why| format!(" ({why})"))
 }
 
 async fn idle_too_long(shared: &Shared) {

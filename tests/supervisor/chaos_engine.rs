@@ -88,14 +88,24 @@ impl Engine {
         let script = std::fs::read_to_string(self.beside("chaos")).unwrap_or_default();
         let serving = self.arguments.iter().any(|a| a == "--jsonl");
         for verb in script.lines().filter(|line| !line.is_empty()) {
+            if let Some(version) = verb.strip_prefix("version:") {
+                self.version = version.to_owned();
+                continue;
+            }
+            // The rest misbehaves as a server of records only.
+            if !serving {
+                continue;
+            }
             let Some(verb) = self.due(verb) else { continue };
             let (word, number) = split(&verb);
             match word {
-                "version" => self.version = verb["version:".len()..].to_owned(),
-                // The rest misbehaves as a server of records only.
-                _ if !serving => {}
                 "start-wait" => sleep(Duration::from_millis(number)),
                 "start-exit" => exit(i32::try_from(number).unwrap()),
+                // From set-user-id to root for good, so that an ordinary parent may not signal us.
+                "become-root" => {
+                    // SAFETY: a plain system call.
+                    assert_eq!(unsafe { libc::setuid(0) }, 0);
+                }
                 "banner" => say("hello, I am an engine\n"),
                 "refuse-arguments" => {
                     say(&(error("CLI_SYNTAX", 2, "error: no such option").to_string() + "\n"));

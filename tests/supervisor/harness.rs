@@ -36,6 +36,32 @@ impl Chaos {
         chaos
     }
 
+    /// One whose program is a file of its own, which can be replaced.
+    pub fn copied() -> Self {
+        let chaos = Self::new();
+        chaos.replace();
+        chaos
+    }
+
+    /// Puts another file in the place of the program, as an upgrade does.
+    pub fn replace(&self) {
+        let fresh = self.folder.path().join("fresh");
+        std::fs::copy(stand_in(), &fresh).unwrap();
+        std::fs::rename(fresh, &self.program).unwrap();
+    }
+
+    /// How often a counted verb was reached.
+    pub fn occasions(&self, verb: &str) -> usize {
+        let prefix = format!("deckprobe.{verb}.");
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        entries
+            .filter(|entry| {
+                let name = entry.as_ref().unwrap().file_name();
+                name.to_str().unwrap().starts_with(&prefix)
+            })
+            .count()
+    }
+
     /// Changes what its processes do at their start.
     pub fn script(&self, script: &str) {
         std::fs::write(self.folder.path().join("deckprobe.chaos"), script).unwrap();

@@ -4,11 +4,20 @@
 #![allow(
     missing_docs,
     unreachable_pub,
-    dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stderr
 )]
 
+mod cancel;
+mod confinement;
+mod deadlines;
+mod death;
+mod ending;
 mod exchange;
+mod failing;
 mod harness;
+mod host;
+mod load;
+mod pool;
+mod start;

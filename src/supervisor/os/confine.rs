@@ -5,7 +5,7 @@
 //! refused instead of what is allowed, since an external engine may use whatever its runtime needs;
 //! Landlock, which works by objects, is the stricter of the two.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
@@ -27,8 +27,18 @@ const LIBRARIES: [&str; 6] = [
     "/usr/local/lib",
     "/etc/ld.so.cache",
 ];
-/// What a script needs in addition.
-const PROGRAMS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/dev/null"];
+
+/// What language runtimes look at: the process itself, processors, memory. All of it is optional.
+const RUNTIME: [&str; 6] = [
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+    "/dev/null",
+    "/dev/urandom",
+];
+/// No documents are there, but what other processes keep secret is.
+const NEVER: [&str; 3] = ["proc", "sys", "dev"];
 
 /// Applies what the spec asks for to the current process, which must have one thread.
 ///
@@ -80,26 +90,35 @@ fn restrict_files(spec: &Spec) -> Result<&'static str, landlock::RulesetError> {
         .handle_access(AccessNet::from_all(abi))?
         .scope(Scope::from_all(abi))?
         .create()?;
-    let everything = [PathBuf::from("/")];
-    let readable: &[PathBuf] = if spec.roots.is_empty() {
-        &everything
+    ruleset = ruleset.add_rules(path_beneath_rules(RUNTIME, read))?;
+    ruleset = if spec.roots.is_empty() {
+        ruleset.add_rules(path_beneath_rules(everything(), read))?
     } else {
-        &spec.roots
+        ruleset.add_rules(path_beneath_rules(&spec.roots, read))?
     };
-    ruleset = ruleset.add_rules(path_beneath_rules(readable, read))?;
     if let Some(program) = &spec.program {
         ruleset = ruleset
             .add_rules(path_beneath_rules([program.as_path()], run))?
             .add_rules(path_beneath_rules(LIBRARIES, run))?;
     }
     if spec.script {
-        ruleset = ruleset.add_rules(path_beneath_rules(PROGRAMS.map(Path::new), run))?;
+        // Its interpreter and the engine behind it can be anywhere. It still cannot write.
+        ruleset = ruleset.add_rules(path_beneath_rules(everything(), run))?;
     }
     Ok(match ruleset.restrict_self()?.ruleset {
         RulesetStatus::FullyEnforced => "full",
         RulesetStatus::PartiallyEnforced => "partial",
         RulesetStatus::NotEnforced => "off",
     })
+}
+
+/// The whole disk, without the file systems that are none.
+fn everything() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/").into_iter().flatten();
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| !NEVER.iter().any(|name| path.ends_with(name)))
+        .collect()
 }
 
 fn filter_calls(spec: &Spec) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! The two calls that the safe interfaces do not cover.
+//! The few calls that the safe interfaces do not cover.
 #![allow(unsafe_code)]
 
 /// Watches a descriptor that we own for readability.
@@ -25,5 +25,20 @@ pub(super) fn default_handlers() {
     ] {
         // SAFETY: a default disposition installs no handler, and no other thread exists yet.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Closes everything but the three standard streams: what our own parent left open for us to inherit
+/// is none of an engine's business.
+pub(super) fn close_inherited() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the launcher has one thread and has opened nothing that it uses afterwards.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);
+    }
+    #[cfg(not(target_os = "linux"))]
+    for fd in 3..1024 {
+        // SAFETY: as above.
+        unsafe { libc::close(fd) };
     }
 }

@@ -253,6 +253,7 @@ pub(in super::super) fn own_binary() -> io::Result<std::path::PathBuf> {
 /// When the parent is gone already, or what must be in force is not.
 pub(in super::super) fn confine(spec: &Spec) -> Result<Applied, String> {
     tie_to_parent(spec.parent)?;
+    raw::close_inherited();
     raw::default_handlers();
     limit(spec);
     #[cfg(target_os = "linux")]
