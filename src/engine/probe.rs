@@ -76,7 +76,7 @@ pub(crate) fn run(
         };
         let mut found = Findings::new(plan.wanted());
         if let Err(error) = execute(&probe, &mut found) {
-            if !keep_what_is_known(&error, &plan, &mut found) {
+            if !error.is_budget() || !is_worth_reporting(&plan, &found) {
                 return Err(error);
             }
             cut_short = Some(error);
@@ -119,27 +119,45 @@ fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
     }
 }
 
+/// Runs the planned paths. A budget costs the path that met it, not the others (a part that is too
+/// large says nothing of the next one); the first such error is returned at the end.
 fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
     let mut driver = D::open(probe)?;
-    for path in probe.paths {
-        probe.meter().check_clock()?;
-        out.enter(*path);
-        driver.run(*path, out)?;
+    let mut first_hit = None;
+    let mut paths = probe.paths.iter().copied();
+    while let Some(path) = paths.next() {
+        out.enter(path);
+        let ran = probe.meter().check_clock();
+        let Err(error) = ran.and_then(|()| driver.run(path, out)) else {
+            continue;
+        };
+        if !error.is_budget() {
+            return Err(first_hit.unwrap_or(error));
+        }
+        first_hit.get_or_insert(error);
+        give_up(path, out);
+        // What the driver holds of the part that did not fit is not to be built upon.
+        match D::open(probe) {
+            Ok(fresh) => driver = fresh,
+            Err(_) => paths.by_ref().for_each(|path| give_up(path, out)),
+        }
     }
-    Ok(())
+    first_hit.map_or(Ok(()), Err)
 }
 
-/// A budget hit keeps the values that were known before it, if there are any beyond identity: what
-/// is missing is marked, and the report is partial. With nothing known, the probe is an error.
-fn keep_what_is_known(error: &ProbeError, plan: &Plan, found: &mut Findings) -> bool {
+/// Says of everything that a path would have yielded that a budget stopped it.
+fn give_up(path: PathId, out: &mut Findings) {
+    out.enter(path);
+    for target in path.spec().targets.union(path.spec().ours).iter() {
+        out.no_value(target, Status::BudgetExceeded);
+    }
+}
+
+/// Whether there is anything beyond identity. If so, a probe that met a budget reports it and is
+/// partial; with nothing known, the probe is an error.
+fn is_worth_reporting(plan: &Plan, found: &Findings) -> bool {
     let is_fact = |target: Target| !IDENTITY.contains(target) && found.value(target).is_some();
-    if !error.is_budget() || !plan.requested.iter().any(is_fact) {
-        return false;
-    }
-    for target in plan.wanted().difference(plan.unsupported).iter() {
-        found.no_value(target, Status::BudgetExceeded);
-    }
-    true
+    plan.requested.iter().any(is_fact)
 }
 
 /// What is known of every input whose container could be opened: no result worth keeping by itself.

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on must fail"
 )]
 
+mod budgets;
 mod core;
 mod framing;
 mod harness;

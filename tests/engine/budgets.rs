@@ -1,0 +1,111 @@
+//! Budgets: what they stop, and what they leave standing (contract §4, §10 E).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Engine, json_of, run, value};
+use crate::support::zip;
+
+const TYPES: &str = r#"<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/><Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/><Override PartName="/docProps/app.xml" ContentType="application/vnd.openxmlformats-officedocument.extended-properties+xml"/></Types>"#;
+const RELS: &str = r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/><Relationship Id="b" Type="http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties" Target="docProps/core.xml"/><Relationship Id="c" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/extended-properties" Target="docProps/app.xml"/></Relationships>"#;
+const DOCUMENT: &str = r#"<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p/></w:body></w:document>"#;
+const APP: &str = r#"<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"><Words>5</Words></Properties>"#;
+
+/// A document whose core properties are padded with this many blanks.
+fn docx(padding: usize) -> Vec<u8> {
+    let core = format!(
+        r#"<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/">{}<dc:title>T</dc:title></cp:coreProperties>"#,
+        " ".repeat(padding)
+    );
+    zip::archive([
+        ("[Content_Types].xml", TYPES),
+        ("_rels/.rels", RELS),
+        ("word/document.xml", DOCUMENT),
+        ("docProps/core.xml", &core),
+        ("docProps/app.xml", APP),
+    ])
+}
+
+#[test]
+fn a_budget_costs_the_part_that_does_not_fit_and_not_what_fits() {
+    let bytes = docx(9 << 20);
+    for targets in ["title,word_count", "word_count,title"] {
+        let mut engine = Engine::start(&["-t", targets]);
+        let report = engine.probe("a.docx", &bytes);
+        assert_eq!(report["status"], "partial", "{report}");
+        assert_eq!(value(&report, "word.word_count"), Some(&json!(5)));
+        let title = &report["results"]["document.title"];
+        assert_eq!(title["status"], "budget_exceeded");
+        assert_eq!(title["path"], "ooxml.core_properties");
+        assert_eq!(
+            report["execution"]["unresolved_targets"],
+            json!(["document.title"])
+        );
+        let codes: Vec<&Value> = report["diagnostics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|diagnostic| &diagnostic["code"])
+            .collect();
+        assert_eq!(codes, ["UNRESOLVED_TARGET", "BUDGET_EXCEEDED"]);
+    }
+    for (flags, status) in [(&[][..], 0), (&["--strict"], 5)] {
+        let arguments: Vec<_> = ["-t", "title,word_count", "-n", "a.docx", "-"]
+            .iter()
+            .chain(flags)
+            .copied()
+            .collect();
+        assert_eq!(run(&arguments, &bytes).status.code(), Some(status));
+    }
+}
+
+#[test]
+fn with_nothing_known_a_budget_is_an_error_that_says_what_was_spent() {
+    let bytes = docx(9 << 20);
+    for targets in ["title", "title,@header", "title,author"] {
+        let output = run(&["-t", targets, "-n", "a.docx", "-"], &bytes);
+        assert_eq!(output.status.code(), Some(4));
+        let reply = json_of(&output);
+        assert_eq!(reply["error"]["code"], "BUDGET_EXCEEDED");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("budget exceeded: "), "{message}");
+        assert!(
+            message.contains("; spent ") && message.contains("bytes read"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn no_budget_is_ever_read_as_a_part_that_is_not_there() {
+    let bytes = docx(3000);
+    for flag in ["--probe-size", "--max-expanded-bytes"] {
+        let mut answered = 0;
+        for limit in (0..bytes.len() as u64 + 4000).step_by(7) {
+            let options = if flag == "--probe-size" {
+                json!({"max_physical_bytes": limit})
+            } else {
+                json!({"max_expanded_bytes": limit})
+            };
+            let mut record = crate::harness::record("a.docx", &bytes);
+            record["options"] = json!({"targets": ["title"], "budget": options});
+            let mut out = Vec::new();
+            let mut engine = deckprobe_mcp::engine::Engine::new([""; 0]).unwrap();
+            engine.answer(record.to_string().as_bytes(), 1, &mut out);
+            let reply: Value = serde_json::from_slice(&out).unwrap();
+            if reply["error"]["code"] == "BUDGET_EXCEEDED" {
+                assert_eq!(
+                    answered, 0,
+                    "{flag} {limit}: a larger budget answers as well"
+                );
+                continue;
+            }
+            assert_eq!(
+                value(&reply, "document.title"),
+                Some(&json!("T")),
+                "{flag} {limit}"
+            );
+            answered += 1;
+        }
+        assert!(answered > 10, "{flag}");
+    }
+}
