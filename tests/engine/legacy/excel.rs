@@ -288,3 +288,23 @@ fn m2_a_budget_that_ends_inside_a_workbook_is_said_to_be_one() {
         .collect();
     assert_budget_is_honest("a.xls", &xls(&globals), "excel.sheet_names");
 }
+
+/// A list of sheets that no one could read is not made.
+#[test]
+fn an_endless_list_of_sheets_is_unknown() {
+    let globals = vec![bound_sheet(&"x".repeat(200), 0, 0); 10_000];
+    let report = probe("a.xls", &xls(&globals), SHEETS);
+    for target in SHEETS.split(',') {
+        assert_eq!(report["results"][target]["status"], "unknown", "{target}");
+    }
+    assert!(physical_bytes(&report) < 2 << 20, "{report}");
+    // One that breaks off is not taken for a whole one.
+    let mut cut = workbook(&[bound_sheet("A", 0, 0), bound_sheet("B", 0, 0)], &[]);
+    cut.truncate(cut.len() - 6);
+    let report = probe(
+        "a.xls",
+        &compound(&[("Workbook", &cut)]),
+        "excel.sheet_count",
+    );
+    assert_eq!(report["results"]["excel.sheet_count"]["status"], "unknown");
+}

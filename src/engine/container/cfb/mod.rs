@@ -114,7 +114,8 @@ impl<'s> Cfb<'s> {
         Stream::new(
             Rc::clone(&self.sectors),
             Chain::new(space, entry.start_sector()),
-            size,
+            // No chain holds more than the file.
+            size.min(self.sectors.source().size()),
         )
     }
 

@@ -34,7 +34,7 @@ impl<'s> Stream<'s> {
         }
     }
 
-    /// The size in bytes that the directory claims.
+    /// The size in bytes that the directory claims, at most that of the file.
     pub(crate) fn len(&self) -> u64 {
         self.size
     }

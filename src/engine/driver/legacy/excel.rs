@@ -13,6 +13,9 @@ pub(super) const STREAMS: [&str; 2] = ["Workbook", "Book"];
 /// Records between two looks at the clock.
 const CLOCK_EVERY: u32 = 1024;
 
+/// Longest list of sheets in bytes: about thirty thousand of them. Excel gives up far below.
+const MAX_SHEET_BYTES: usize = 1 << 20;
+
 /// Records in which FILEPASS is looked for.
 const MAX_PROLOGUE: usize = 64;
 
@@ -172,9 +175,11 @@ impl<'s> Excel<'s> {
     fn read_globals(&mut self) -> Result<Option<Globals>> {
         let encrypted = self.encryption()?.is_some();
         let mut globals = Globals::default();
-        let mut raw_sheets = Vec::new();
+        let mut raw_sheets: Vec<RawSheet> = Vec::new();
+        let mut name_bytes = 0;
         let mut code_page = 1252;
         let mut whole = false;
+        let mut last_kind = 0;
         let mut at = self.start;
         for count in 0_u32.. {
             if count.is_multiple_of(CLOCK_EVERY) {
@@ -184,6 +189,7 @@ impl<'s> Excel<'s> {
                 break;
             };
             at = record.end();
+            last_kind = record.kind;
             match record.kind {
                 record::EOF => {
                     whole = true;
@@ -204,6 +210,10 @@ impl<'s> Excel<'s> {
                 }
                 record::BOUND_SHEET => {
                     let bytes = self.stream.read_range(record.body, record.length.into())?;
+                    name_bytes += bytes.len();
+                    if name_bytes > MAX_SHEET_BYTES {
+                        return Ok(None);
+                    }
                     raw_sheets.extend(raw_sheet(&bytes));
                 }
                 record::STRINGS => {
@@ -217,7 +227,9 @@ impl<'s> Excel<'s> {
             // No table: no string.
             globals.shared_strings = Some(0);
         }
-        if raw_sheets.is_empty() && !whole {
+        // Sheets are listed one after the other: a stream that breaks off among them has more.
+        let listed = !raw_sheets.is_empty() && last_kind != record::BOUND_SHEET;
+        if !whole && !listed {
             return Ok(None);
         }
         globals.sheets = self.sheets(raw_sheets, code_page, encrypted)?;

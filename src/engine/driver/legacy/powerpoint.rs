@@ -16,6 +16,9 @@ pub(super) const STREAM: &str = "PowerPoint Document";
 /// Storage that holds the PowerPoint 97 form of a presentation saved for 95 too.
 pub(super) const DUAL_STORAGE: &str = "PP97_DUALSTORAGE";
 
+/// Persist identifiers have 20 bits (§2.3.5).
+const MAX_PERSIST_ID: u32 = 0xF_FFFF;
+
 /// Records between two looks at the clock.
 const CLOCK_EVERY: u32 = 1024;
 
@@ -323,7 +326,7 @@ impl<'s> Powerpoint<'s> {
         let bytes = self.stream.read_range(record.start, length)?;
         let mut words = (bytes.as_chunks::<4>().0.iter()).map(|word| u32::from_le_bytes(*word));
         while let Some(head) = words.next() {
-            let (first, count) = (head & 0xF_FFFF, head >> 20);
+            let (first, count) = (head & MAX_PERSIST_ID, head >> 20);
             for (index, place) in words.by_ref().take(count as usize).enumerate() {
                 #[expect(clippy::cast_possible_truncation, reason = "the count has 12 bits")]
                 let id = first + index as u32;
@@ -395,7 +398,7 @@ impl<'s> Powerpoint<'s> {
                 && let Some(id) = self.stream.read_array::<4>(child.start)?
             {
                 let id = u32::from_le_bytes(id);
-                if seen.insert(id) {
+                if id <= MAX_PERSIST_ID && seen.insert(id) {
                     ids.push(id);
                 }
             }
