@@ -45,6 +45,11 @@ pub(super) struct RootArg {
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
+    /// Serve Streamable HTTP at ADDR instead: an address with a port, or a port of 127.0.0.1.
+    #[cfg(feature = "http")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:3930",
+        value_parser = http_address)]
+    pub(super) http: Option<std::net::SocketAddr>,
     #[command(flatten)]
     pub(super) root: RootArg,
 }
@@ -169,6 +174,23 @@ fn root_directory(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
+#[cfg(feature = "http")]
+fn http_address(text: &str) -> Result<std::net::SocketAddr, String> {
+    use std::net::{Ipv4Addr, SocketAddr};
+    let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if let Ok(port) = text.parse() {
+        return Ok(loopback(port));
+    }
+    if let Some(port) = text.strip_prefix("localhost:")
+        && let Ok(port) = port.parse()
+    {
+        return Ok(loopback(port));
+    }
+    text.parse().map_err(|_| {
+        "an address with a port, such as 127.0.0.1:3930, [::1]:3930 or 0.0.0.0:3930".into()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +202,27 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn an_http_address_is_loopback_unless_it_says_otherwise() {
+        for (given, meant) in [
+            (&["serve", "--http"][..], "127.0.0.1:3930"),
+            (&["serve", "--http", "8080"], "127.0.0.1:8080"),
+            (&["serve", "--http", "localhost:1"], "127.0.0.1:1"),
+            (&["serve", "--http", "0.0.0.0:1"], "0.0.0.0:1"),
+            (&["serve", "--http", "[::1]:1", "--root", "."], "[::1]:1"),
+        ] {
+            let args = std::iter::once("deckprobe-mcp").chain(given.iter().copied());
+            let Some(Command::Serve(serve)) = Cli::parse_from(args).command else {
+                panic!("serve was given")
+            };
+            assert_eq!(serve.http, meant.parse().ok());
+        }
+        for bad in ["", "example.com:80", "127.0.0.1", "99999"] {
+            assert!(!parses(&["serve", "--http", bad]), "{bad:?}");
+        }
     }
 
     #[test]

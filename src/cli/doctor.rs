@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::args::DoctorArgs;
-use super::{block_on, load, say};
+use super::{block_on, say};
 use crate::config::Config;
 use crate::contract::{ProbeOptions, Record, ReplyStatus};
 use crate::supervisor::{EngineKind, Supervisor, Waiting};
@@ -34,7 +34,7 @@ enum State {
 pub(super) fn run(args: &DoctorArgs) -> ExitCode {
     let mut findings = Findings::default();
     findings.add("version", State::Ok, env!("CARGO_PKG_VERSION"));
-    match load(&args.root) {
+    match Config::from_env(&(&args.root).into()) {
         Err(error) => {
             for problem in error.problems {
                 findings.add("configuration", State::Failed, problem);

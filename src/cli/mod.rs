@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::config::{Config, ConfigError, Overrides};
+use crate::config::{Config, Overrides};
 use crate::engine;
 use crate::supervisor::intercept_launch;
 use crate::telemetry;
@@ -49,8 +49,8 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         }
     };
     match cli.command {
-        None => serve::run(&cli.root),
-        Some(Command::Serve(args)) => serve::run(&args.root),
+        None => serve::stdio(&cli.root),
+        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
@@ -62,8 +62,8 @@ fn engine_main(args: Vec<OsString>) -> ExitCode {
 }
 
 /// The configuration with the flags over it, tracing set up. Errors are told on stderr.
-fn configure(root: &RootArg) -> Result<Config, ExitCode> {
-    let config = load(root).map_err(|error| {
+fn configure(overrides: &Overrides) -> Result<Config, ExitCode> {
+    let config = Config::from_env(overrides).map_err(|error| {
         complain(&error.to_string());
         ExitCode::from(USAGE)
     })?;
@@ -74,19 +74,30 @@ fn configure(root: &RootArg) -> Result<Config, ExitCode> {
     Ok(config)
 }
 
-fn load(root: &RootArg) -> Result<Config, ConfigError> {
-    Config::from_env(&Overrides {
-        root: root.root.clone(),
-    })
+impl From<&RootArg> for Overrides {
+    fn from(root: &RootArg) -> Self {
+        Self {
+            root: root.root.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Runs a command on an event loop. One thread: the work is done by children, and a hand-over between
 /// threads would cost more than it brings.
 fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
+    run_on(&mut tokio::runtime::Builder::new_current_thread(), work)
+}
+
+/// Runs a command for many clients at once: printing one's large answer must not hold up the others.
+#[cfg(feature = "http")]
+fn block_on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    run_on(builder.worker_threads(2), work)
+}
+
+fn run_on(builder: &mut tokio::runtime::Builder, work: impl Future<Output = ExitCode>) -> ExitCode {
+    match builder.enable_all().build() {
         Ok(runtime) => {
             let code = runtime.block_on(work);
             // A path check or a read of stdin may be stuck for ever; the process ends with it.

@@ -2,13 +2,42 @@
 
 use std::process::ExitCode;
 
-use super::args::RootArg;
+use super::args::{RootArg, ServeArgs};
 use super::{block_on, configure};
+use crate::config::Overrides;
 use crate::mcp;
 
-pub(super) fn run(root: &RootArg) -> ExitCode {
-    match configure(root) {
+/// On standard input and output.
+pub(super) fn stdio(root: &RootArg) -> ExitCode {
+    match configure(&root.into()) {
         Ok(config) => block_on(async move { mcp::serve_stdio(&config).await }),
         Err(code) => code,
     }
+}
+
+/// As the flags say.
+#[cfg(feature = "http")]
+pub(super) fn run(args: &ServeArgs) -> ExitCode {
+    let Some(address) = args.http else {
+        return stdio(&args.root);
+    };
+    let overrides = Overrides {
+        http: Some(address),
+        ..Overrides::from(&args.root)
+    };
+    match configure(&overrides) {
+        Ok(config) => super::block_on_threads(async move {
+            match &config.http {
+                Some(settings) => mcp::serve_http(&config, settings).await,
+                None => ExitCode::FAILURE,
+            }
+        }),
+        Err(code) => code,
+    }
+}
+
+/// As the flags say.
+#[cfg(not(feature = "http"))]
+pub(super) fn run(args: &ServeArgs) -> ExitCode {
+    stdio(&args.root)
 }

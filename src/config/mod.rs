@@ -5,11 +5,15 @@
 //! becomes a line in [`Config::warnings`], to be logged at start.
 
 mod advice;
+#[cfg(feature = "http")]
+mod http;
 mod reader;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+pub use http::{HttpSettings, Token};
 pub use reader::{ConfigError, Lookup};
 use reader::{Reader, resolve_directory};
 
@@ -34,6 +38,14 @@ pub const VARIABLES: &[&str] = &[
     "DECKPROBE_MCP_SANDBOX",
     "DECKPROBE_MCP_LOG",
     "DECKPROBE_MCP_LOG_FORMAT",
+    "DECKPROBE_MCP_INLINE",
+    "DECKPROBE_MCP_MAX_INLINE_BYTES",
+    "DECKPROBE_MCP_HTTP_TOKEN",
+    "DECKPROBE_MCP_HTTP_TOKEN_FILE",
+    "DECKPROBE_MCP_HTTP_HOSTS",
+    "DECKPROBE_MCP_HTTP_ORIGINS",
+    "DECKPROBE_MCP_HTTP_TIMEOUT_MS",
+    "DECKPROBE_MCP_HTTP_MAX_REQUESTS",
 ];
 
 /// Longest time that may be configured: a week. Nothing longer is meant, and adding it to a clock
@@ -50,6 +62,11 @@ pub struct Config {
     pub max_batch: usize,
     /// Longest wait for calls in flight after the client closed its end.
     pub drain: Duration,
+    /// Largest document that may travel inside a call, in bytes; `None` when none may.
+    pub inline_bytes: Option<u64>,
+    /// The HTTP side; `None` for a stdio server.
+    #[cfg(feature = "http")]
+    pub http: Option<HttpSettings>,
     /// What is logged, always to stderr.
     pub log: LogSettings,
     /// Sentences about settings that look like a slip.
@@ -80,6 +97,9 @@ pub enum LogFormat {
 pub struct Overrides {
     /// `--root DIR`: the single entry of the allow-list.
     pub root: Option<PathBuf>,
+    /// `--http ADDR`: serve HTTP there.
+    #[cfg(feature = "http")]
+    pub http: Option<std::net::SocketAddr>,
 }
 
 impl Config {
@@ -112,9 +132,16 @@ impl Config {
             supervisor: supervisor(&mut read, overrides),
             max_batch: count(&mut read, "DECKPROBE_MCP_MAX_BATCH", 64, 1, 100_000),
             drain: ms(&mut read, "DECKPROBE_MCP_DRAIN_MS", 30_000, 0),
+            inline_bytes: inline(&mut read, overrides),
+            #[cfg(feature = "http")]
+            http: None,
             log: log(&mut read),
             warnings: Vec::new(),
         };
+        #[cfg(feature = "http")]
+        if let Some(address) = overrides.http {
+            config.http = Some(HttpSettings::load(&mut read, address, &config));
+        }
         read.finish()?;
         config.warnings = advice::warnings(&config, set);
         Ok(config)
@@ -183,6 +210,23 @@ fn resolve_root(root: &Path) -> Result<PathBuf, String> {
         return Err("it looks like an option; write ./ before the name of such a directory".into());
     }
     resolve_directory(root)
+}
+
+/// Whether documents may travel inside calls: over HTTP unless it is turned off, on stdio only when it
+/// is turned on.
+fn inline(read: &mut Reader<'_>, overrides: &Overrides) -> Option<u64> {
+    #[cfg(feature = "http")]
+    let remote = overrides.http.is_some();
+    #[cfg(not(feature = "http"))]
+    let remote = {
+        let _unused = overrides;
+        false
+    };
+    let words = [("auto", remote), ("on", true), ("off", false)];
+    let allowed = read.word("DECKPROBE_MCP_INLINE", &words, remote);
+    let name = "DECKPROBE_MCP_MAX_INLINE_BYTES";
+    let most = read.number(name, "bytes", 8 * MIB, 1..=1024 * MIB);
+    allowed.then_some(most)
 }
 
 fn log(read: &mut Reader<'_>) -> LogSettings {

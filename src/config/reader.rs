@@ -128,6 +128,17 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
+    /// The text of a variable that must not be shown, not even in a message about it.
+    #[cfg(feature = "http")]
+    pub(super) fn secret(&mut self, name: &str) -> Option<String> {
+        let value = (self.lookup)(name)?;
+        let text = value.into_string();
+        if text.is_err() {
+            self.problem(format!("{name} is not accepted: it is not valid Unicode"));
+        }
+        text.ok()
+    }
+
     /// The text of a variable; one that is not Unicode is a problem.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         match (self.lookup)(name)?.into_string() {

@@ -152,6 +152,7 @@ fn the_root_flag_overrides_the_variable_and_is_strict() {
     let with_root = |root: &Path| {
         let overrides = Overrides {
             root: Some(root.to_path_buf()),
+            ..Overrides::default()
         };
         load_with(&[("DECKPROBE_MCP_ROOTS", "/no/such/directory")], &overrides)
     };
@@ -159,5 +160,101 @@ fn the_root_flag_overrides_the_variable_and_is_strict() {
     assert_eq!(with_root(home.path()).unwrap().supervisor.roots, [real]);
     for bad in ["", "--version", "/no/such/directory"] {
         assert!(with_root(Path::new(bad)).is_err(), "{bad:?}");
+    }
+}
+
+#[cfg(feature = "http")]
+mod http {
+    use super::*;
+
+    fn serve(vars: &[(&str, &str)], address: &str) -> Result<HttpSettings, ConfigError> {
+        let overrides = Overrides {
+            http: Some(address.parse().unwrap()),
+            ..Overrides::default()
+        };
+        load_with(vars, &overrides).map(|config| config.http.unwrap())
+    }
+
+    #[test]
+    fn loopback_needs_nothing() {
+        for address in ["127.0.0.1:0", "[::1]:0", "127.8.8.8:80"] {
+            let http = serve(&[], address).unwrap();
+            assert!(http.token.is_none());
+        }
+        assert_eq!(load(&[]).unwrap().inline_bytes, None);
+        let on = load(&[("DECKPROBE_MCP_INLINE", "on")]).unwrap();
+        assert_eq!(on.inline_bytes, Some(8 * MIB));
+    }
+
+    #[test]
+    fn beyond_loopback_a_token_roots_and_host_names_are_required_and_the_reason_is_told() {
+        let error = serve(&[], "0.0.0.0:80").unwrap_err().to_string();
+        for part in [
+            "DECKPROBE_MCP_HTTP_TOKEN",
+            "DECKPROBE_MCP_ROOTS",
+            "whole disk",
+            "DECKPROBE_MCP_HTTP_HOSTS",
+        ] {
+            assert!(error.contains(part), "{part} is not in {error}");
+        }
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().to_str().unwrap();
+        let settled = serve(
+            &[
+                ("DECKPROBE_MCP_ROOTS", root),
+                ("DECKPROBE_MCP_HTTP_TOKEN", "0123456789abcdef0123"),
+                (
+                    "DECKPROBE_MCP_HTTP_HOSTS",
+                    "probe.example, probe.example:8443",
+                ),
+            ],
+            "0.0.0.0:80",
+        )
+        .unwrap();
+        assert!(
+            settled
+                .hosts
+                .iter()
+                .any(|host| host == "probe.example:8443")
+        );
+        assert!(settled.token.is_some());
+    }
+
+    #[test]
+    fn a_token_comes_from_one_place_and_is_never_shown() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("token");
+        std::fs::write(&file, "  secret-of-the-file-0123  \n").unwrap();
+        let path = file.to_str().unwrap();
+        let http = serve(&[("DECKPROBE_MCP_HTTP_TOKEN_FILE", path)], "127.0.0.1:0").unwrap();
+        assert!(
+            http.token
+                .as_ref()
+                .unwrap()
+                .matches(b"secret-of-the-file-0123")
+        );
+        assert!(
+            !http
+                .token
+                .as_ref()
+                .unwrap()
+                .matches(b"secret-of-the-file-012")
+        );
+        assert!(!format!("{http:?}").contains("secret"));
+        for vars in [
+            &[
+                ("DECKPROBE_MCP_HTTP_TOKEN", "a-token-a-token-a-token"),
+                ("DECKPROBE_MCP_HTTP_TOKEN_FILE", path),
+            ][..],
+            &[("DECKPROBE_MCP_HTTP_TOKEN", "short")],
+            &[("DECKPROBE_MCP_HTTP_TOKEN", "with a space inside of it")],
+            &[("DECKPROBE_MCP_HTTP_TOKEN_FILE", "/no/such/file")],
+        ] {
+            let error = serve(vars, "127.0.0.1:0").unwrap_err().to_string();
+            assert!(
+                !error.contains("a-token") && !error.contains("short\""),
+                "{error}"
+            );
+        }
     }
 }

@@ -7,13 +7,20 @@
 mod arguments;
 mod guard;
 mod hints;
+#[cfg(feature = "http")]
+mod http;
 mod outcome;
 mod progress;
+mod prompts;
 mod resources;
 mod run;
 mod server;
+mod signals;
+mod skill;
 pub mod stdio;
 mod tools;
 
+#[cfg(feature = "http")]
+pub use http::serve_http;
 pub use run::serve_stdio;
 pub use server::Server;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::server::Shared;
+use super::skill;
 use super::tools::format_name;
 use crate::contract::Reply;
 use crate::supervisor::Discovery;
@@ -46,6 +47,7 @@ pub(super) fn list() -> Vec<Resource> {
             "Worker pool",
             "A live look at the engine children, the queue and the outcomes so far.",
         ),
+        skill::resource(),
     ]
 }
 
@@ -67,6 +69,7 @@ pub(super) async fn read(
     let discovery = match uri {
         SCHEMA => Discovery::Schema,
         FORMATS => Discovery::Formats,
+        skill::URI => return Ok((ReadResourceResult::new(vec![skill::contents()]), true)),
         POOL => return pool(shared).map(|text| (contents(uri, text), false)),
         _ => match uri.strip_prefix(TARGETS).map(format_name) {
             Some(Ok(format)) => Discovery::Targets(format),
@@ -135,7 +138,7 @@ fn contents(uri: &str, text: String) -> ReadResourceResult {
 }
 
 fn not_found(uri: &str) -> ErrorData {
-    let known = [SCHEMA, FORMATS, POOL, TARGETS_TEMPLATE];
+    let known = [SCHEMA, FORMATS, POOL, TARGETS_TEMPLATE, skill::URI];
     ErrorData::resource_not_found(
         format!(
             "there is no resource {uri:?}; there are {}",

@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::guard::log_panics;
 use super::server::Server;
+use super::signals::Signals;
 use super::stdio::{Limits, StdioTransport, open_streams};
 use crate::config::Config;
 use crate::supervisor::{DrainSummary, Supervisor, Waiting};
 
-/// Longest line that a client may send, in bytes.
+/// Longest line that a client may send, in bytes, beside a document inside it.
 const MAX_LINE: usize = 4 * 1024 * 1024;
 /// Most requests without a reply before we stop reading.
 const MAX_REQUESTS: usize = 1024;
@@ -32,7 +33,7 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
     let eof = CancellationToken::new();
     let stop = CancellationToken::new();
     let limits = Limits {
-        line_bytes: MAX_LINE,
+        line_bytes: longest_line(config),
         requests: MAX_REQUESTS,
         bytes: MAX_BYTES,
         drain: config.drain + LAST_WORDS,
@@ -58,6 +59,12 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
         tracing::error!(processes = ?rest.lost, "some engine processes could not be killed");
     }
     code
+}
+
+/// A document inside a call makes its line longer.
+fn longest_line(config: &Config) -> usize {
+    let inline = config.inline_bytes.unwrap_or(0) / 3 * 4;
+    MAX_LINE.saturating_add(usize::try_from(inline).unwrap_or(usize::MAX))
 }
 
 async fn serve(server: Server, transport: StdioTransport) -> ExitCode {
@@ -124,49 +131,5 @@ fn report(rest: &DrainSummary) {
             calls = rest.abandoned,
             "calls were cut off at the end of the drain"
         );
-    }
-}
-
-/// SIGTERM and SIGINT, or what the system has in their place.
-struct Signals {
-    #[cfg(unix)]
-    pair: Option<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        let both = signal(SignalKind::terminate())
-            .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
-        if let Err(error) = &both {
-            tracing::warn!(%error, "signals end the server at once, without a drain");
-        }
-        Self { pair: both.ok() }
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        match &mut self.pair {
-            Some((terminate, interrupt)) => {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-            }
-            None => std::future::pending().await,
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Self {
-        Self {}
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
     }
 }

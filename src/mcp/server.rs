@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode as RpcCode, ErrorData,
-    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool,
+    GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -15,14 +16,14 @@ use rmcp::{RoleServer, ServerHandler};
 use super::guard::caught;
 use super::hints::{self, Context};
 use super::outcome::Carrier;
-use super::{resources, tools};
+use super::{prompts, resources, skill, tools};
 use crate::access::Access;
 use crate::config::Config;
 use crate::contract::{Envelope, ErrorCode, Reply};
 use crate::supervisor::Supervisor;
 
 /// How long a client may keep an answer that is constant for one build and engine.
-pub(super) const CONSTANT_MS: u64 = 3_600_000;
+const CONSTANT_MS: u64 = 3_600_000;
 
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     pub(super) supervisor: Supervisor,
     pub(super) access: Access,
     pub(super) max_batch: usize,
+    /// Largest document inside a call, in bytes; `None` when none may be.
+    pub(super) inline_bytes: Option<u64>,
     tools: Vec<Tool>,
 }
 
@@ -49,7 +52,8 @@ impl Server {
                 supervisor,
                 access: Access::new(config.supervisor.roots.clone()),
                 max_batch: config.max_batch,
-                tools: tools::definitions(config.max_batch),
+                inline_bytes: config.inline_bytes,
+                tools: tools::definitions(config),
             }),
         }
     }
@@ -80,7 +84,9 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_prompts()
             .enable_completions()
+            .enable_skills()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(identity())
@@ -102,21 +108,17 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result = ListToolsResult::with_all_items(self.shared.tools.clone());
+        let mut list = ListToolsResult::with_all_items(self.shared.tools.clone());
         if is_modern(&context) {
-            result.ttl_ms = Some(CONSTANT_MS);
-            result.cache_scope = Some(CacheScope::Public);
-            sign(&mut result.meta);
+            constant(&mut list.ttl_ms, &mut list.cache_scope);
+            sign(&mut list.meta);
         }
-        Ok(result)
+        Ok(list)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared
-            .tools
-            .iter()
-            .find(|tool| tool.name == name)
-            .cloned()
+        let mut tools = self.shared.tools.iter();
+        tools.find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -143,13 +145,12 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let mut result = ListResourcesResult::with_all_items(resources::list());
+        let mut list = ListResourcesResult::with_all_items(resources::list());
         if is_modern(&context) {
-            result.ttl_ms = Some(CONSTANT_MS);
-            result.cache_scope = Some(CacheScope::Public);
-            sign(&mut result.meta);
+            constant(&mut list.ttl_ms, &mut list.cache_scope);
+            sign(&mut list.meta);
         }
-        Ok(result)
+        Ok(list)
     }
 
     async fn list_resource_templates(
@@ -157,13 +158,12 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut result = ListResourceTemplatesResult::with_all_items(resources::templates());
+        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates());
         if is_modern(&context) {
-            result.ttl_ms = Some(CONSTANT_MS);
-            result.cache_scope = Some(CacheScope::Public);
-            sign(&mut result.meta);
+            constant(&mut list.ttl_ms, &mut list.cache_scope);
+            sign(&mut list.meta);
         }
-        Ok(result)
+        Ok(list)
     }
 
     async fn read_resource(
@@ -178,8 +178,7 @@ impl ServerHandler for Server {
         let (mut result, is_constant) = read?;
         if is_modern(&context) {
             if is_constant {
-                result.ttl_ms = Some(CONSTANT_MS);
-                result.cache_scope = Some(CacheScope::Public);
+                constant(&mut result.ttl_ms, &mut result.cache_scope);
             }
             sign(&mut result.meta);
         }
@@ -189,10 +188,67 @@ impl ServerHandler for Server {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.guarded(resources::complete(&self.shared, &request))
-            .await
+        let complete = self.guarded(resources::complete(&self.shared, &request));
+        let mut result = complete.await?;
+        if is_modern(&context) {
+            sign(&mut result.meta);
+        }
+        Ok(result)
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let mut list = ListPromptsResult::with_all_items(prompts::list());
+        if is_modern(&context) {
+            constant(&mut list.ttl_ms, &mut list.cache_scope);
+            sign(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = prompts::get(&request)?;
+        if is_modern(&context) {
+            sign(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
+    async fn list_skills(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let mut list = skill::list();
+        if is_modern(&context) {
+            constant(&mut list.ttl_ms, &mut list.cache_scope);
+            sign(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let missing =
+            || ErrorData::invalid_params(format!("there is no skill {:?}", request.uri), None);
+        let mut result = skill::get(&request.uri).ok_or_else(missing)?;
+        if is_modern(&context) {
+            constant(&mut result.ttl_ms, &mut result.cache_scope);
+            sign(&mut result.meta);
+        }
+        Ok(result)
     }
 
     /// Requests whose parameters the SDK could not read arrive here under their method's name.
@@ -224,6 +280,12 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Lets clients keep what never changes for one build and engine.
+fn constant(ttl_ms: &mut Option<u64>, scope: &mut Option<CacheScope>) {
+    *ttl_ms = Some(CONSTANT_MS);
+    *scope = Some(CacheScope::Public);
 }
 
 /// Puts our name into a result's `_meta`, as the stateless revision asks.

@@ -187,7 +187,6 @@ fn a_batch_that_is_too_large_names_the_limit() {
 
 /// Nothing is spawned for a call that is refused: with no engine to be had, the refusal is the same.
 #[test]
-#[ignore = "until the pool lands"]
 fn no_engine_is_needed_to_refuse() {
     let mut command = binary();
     command

@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::wire::{Desk, PATIENCE, Server, binary};
 
 #[test]
-#[ignore = "until the pool lands"]
 fn calls_in_flight_are_answered_after_the_end_of_input() {
     let desk = Desk::new();
     let mut server = Server::default();

@@ -1,6 +1,6 @@
 //! `list_formats`: what the engine can read.
 
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::json;
 
 use super::super::arguments::Arguments;
@@ -19,8 +19,11 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
-    Arguments::new(NAME, &[], call.arguments.clone())?;
+pub(super) async fn call(
+    call: &Call<'_>,
+    given: Option<JsonObject>,
+) -> Result<CallToolResult, Refusal> {
+    Arguments::new(NAME, &[], given)?;
     let answer = call.shared.supervisor.discover(&Discovery::Formats).await;
     Ok(call.report(&answer))
 }

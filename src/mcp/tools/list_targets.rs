@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -39,8 +39,11 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
-    let mut arguments = Arguments::new(NAME, FIELDS, call.arguments.clone())?;
+pub(super) async fn call(
+    call: &Call<'_>,
+    given: Option<JsonObject>,
+) -> Result<CallToolResult, Refusal> {
+    let mut arguments = Arguments::new(NAME, FIELDS, given)?;
     let format = format_name(&arguments.required_string("format")?)?;
     let full = arguments
         .word("detail", DETAILS, |word| match word {

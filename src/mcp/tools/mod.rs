@@ -1,5 +1,6 @@
 //! The tools, one file each: the definition that a client lists, and the call.
 
+mod inline;
 mod list_formats;
 mod list_targets;
 mod options;
@@ -7,6 +8,7 @@ mod probe;
 mod probe_batch;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -18,6 +20,7 @@ use serde_json::{Value, json};
 use super::hints::{self, Context};
 use super::outcome::Carrier;
 use super::server::Shared;
+use crate::config::Config;
 use crate::contract::{Envelope, Reply};
 pub(super) use list_targets::format_name;
 
@@ -46,7 +49,6 @@ struct Call<'a> {
     shared: &'a Shared,
     carrier: Carrier,
     context: &'a RequestContext<RoleServer>,
-    arguments: Option<JsonObject>,
 }
 
 impl Call<'_> {
@@ -73,10 +75,10 @@ impl Call<'_> {
 }
 
 /// The definitions, in the order in which clients see them.
-pub(super) fn definitions(max_batch: usize) -> Vec<Tool> {
+pub(super) fn definitions(config: &Config) -> Vec<Tool> {
     vec![
-        probe::definition(),
-        probe_batch::definition(max_batch),
+        probe::definition(config.inline_bytes),
+        probe_batch::definition(config.max_batch),
         list_formats::definition(),
         list_targets::definition(),
     ]
@@ -95,21 +97,36 @@ pub(super) async fn call(
         shared,
         carrier: Carrier::of(context),
         context,
-        arguments: request.arguments,
     };
+    let given = request.arguments;
     call.carrier.ready().await;
-    let outcome = match request.name.as_ref() {
-        probe::NAME => probe::call(&call).await,
-        probe_batch::NAME => probe_batch::call(&call).await,
-        list_formats::NAME => list_formats::call(&call).await,
-        list_targets::NAME => list_targets::call(&call).await,
+    let started = Instant::now();
+    let (name, outcome) = match request.name.as_ref() {
+        probe::NAME => (probe::NAME, probe::call(&call, given).await),
+        probe_batch::NAME => (probe_batch::NAME, probe_batch::call(&call, given).await),
+        list_formats::NAME => (list_formats::NAME, list_formats::call(&call, given).await),
+        list_targets::NAME => (list_targets::NAME, list_targets::call(&call, given).await),
         other => return Err(unknown_tool(other)),
     };
-    match outcome {
+    let outcome = match outcome {
         Ok(result) => Ok(result),
         Err(Refusal::Protocol(error)) => Err(error),
         Err(Refusal::Result(envelope)) => Ok(call.refused(&envelope)),
-    }
+    };
+    count(name, &outcome, started);
+    outcome
+}
+
+fn count(tool: &'static str, outcome: &Result<CallToolResult, ErrorData>, started: Instant) {
+    let kind = match outcome {
+        Ok(result) if result.is_error == Some(true) => "error",
+        Ok(_) => "ok",
+        Err(_) => "refused",
+    };
+    metrics::counter!("deckprobe_mcp_tool_calls_total", "tool" => tool, "outcome" => kind)
+        .increment(1);
+    metrics::histogram!("deckprobe_mcp_tool_call_seconds", "tool" => tool)
+        .record(started.elapsed().as_secs_f64());
 }
 
 /// The error for a tool that there is none of.

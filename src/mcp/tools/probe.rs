@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::super::arguments::Arguments;
+use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
-use super::{Call, Refusal, options, read_only};
+use super::{Call, Refusal, inline, options, read_only};
 use crate::contract::{ProbeOptions, Record, Reply, View};
 
 pub(super) const NAME: &str = "probe";
@@ -20,11 +20,16 @@ const FIELDS: &[&str] = &[
     "target_confidence",
     "view",
     "budget",
+    // Only where documents may travel inside calls.
+    "name",
+    "data_base64",
 ];
+const INLINE_FIELDS: usize = 2;
 /// Time between two signs of life of one probe.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-pub(super) fn definition() -> Tool {
+/// The definition; `inline` is the largest document that may travel inside a call.
+pub(super) fn definition(inline: Option<u64>) -> Tool {
     let mut properties = options::schema(View::Report);
     properties.insert(
         "path".into(),
@@ -38,6 +43,14 @@ pub(super) fn definition() -> Tool {
         "target_confidence".into(),
         options::target_confidence_schema(),
     );
+    // A choice between path and bytes is told in words: many clients cannot handle `oneOf` here.
+    let required = match inline {
+        None => json!(["path"]),
+        Some(most) => {
+            properties.extend(inline::schema(most));
+            json!([])
+        }
+    };
     read_only(
         NAME,
         "Probe a document",
@@ -49,18 +62,34 @@ pub(super) fn definition() -> Tool {
         json!({
             "type": "object",
             "properties": Value::Object(properties),
-            "required": ["path"],
+            "required": required,
             "additionalProperties": false,
         }),
     )
 }
 
-pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
-    let mut arguments = Arguments::new(NAME, FIELDS, call.arguments.clone())?;
-    let path = arguments.required_string("path")?;
+pub(super) async fn call(
+    call: &Call<'_>,
+    given: Option<JsonObject>,
+) -> Result<CallToolResult, Refusal> {
+    let inline = call.shared.inline_bytes;
+    let fields = match inline {
+        Some(_) => FIELDS,
+        None => &FIELDS[..FIELDS.len() - INLINE_FIELDS],
+    };
+    let mut arguments = Arguments::new(NAME, fields, given)?;
     let options = options::read(&mut arguments, View::Report)?;
     let options = options::read_target_confidence(&mut arguments, options)?;
-    let record = call.shared.access.admit(&path).await?;
+    let record = match inline {
+        Some(most) if !arguments.has("path") => inline::read(&mut arguments, &options, most)?,
+        Some(_) if arguments.has("data_base64") || arguments.has("name") => {
+            return Err(invalid("give either path, or name and data_base64, not both").into());
+        }
+        _ => {
+            let path = arguments.required_string("path")?;
+            call.shared.access.admit(&path).await?
+        }
+    };
     let reply = with_heartbeat(call, &record, &options).await;
     Ok(if reply.is_error() {
         call.failed(&reply, record.display_name())

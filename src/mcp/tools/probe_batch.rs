@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use futures_util::future::join_all;
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::super::arguments::{Arguments, invalid};
@@ -50,8 +50,11 @@ pub(super) fn definition(max_batch: usize) -> Tool {
     )
 }
 
-pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResult, Refusal> {
-    let mut arguments = Arguments::new(NAME, FIELDS, call.arguments.clone())?;
+pub(super) async fn call(
+    call: &Call<'_>,
+    given: Option<JsonObject>,
+) -> Result<CallToolResult, Refusal> {
+    let mut arguments = Arguments::new(NAME, FIELDS, given)?;
     let paths = read_paths(&mut arguments, call.shared.max_batch)?;
     let options = options::read(&mut arguments, View::Values)?;
     let records = join_all(paths.iter().map(|path| call.shared.access.admit(path))).await;
