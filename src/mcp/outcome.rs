@@ -1,7 +1,7 @@
 //! What came back from below → the result of a tool call.
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, RequestId};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const INDENT_BELOW: usize = 8 * 1024;
 #[derive(Clone, Debug)]
 pub(super) enum Carrier {
     /// The transport puts the text into the reply as it is.
-    Splice(SpliceHere),
+    Splice(SpliceHere, RequestId),
     /// The SDK prints a parsed tree.
     Tree,
 }
@@ -24,34 +24,37 @@ impl Carrier {
     /// The way that this request's transport offers.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         match context.extensions.get::<SpliceHere>() {
-            Some(splice) => Self::Splice(splice.clone()),
+            Some(splice) => Self::Splice(splice.clone(), context.id.clone()),
             None => Self::Tree,
-        }
-    }
-
-    /// Waits until the client has read enough of earlier replies.
-    pub(super) async fn ready(&self) {
-        if let Self::Splice(SpliceHere(ledger)) = self {
-            ledger.writable().await;
         }
     }
 
     /// A good result: the JSON as `structuredContent` and as one text block. `json` is one JSON
     /// object.
-    pub(super) fn success(&self, json: &str) -> CallToolResult {
+    pub(super) async fn success(&self, json: &str) -> CallToolResult {
+        self.reserve().await;
         let result = CallToolResult::success(vec![text_block(json)]);
         self.attach(result, json)
     }
 
     /// An error: the envelope as `structuredContent` and as a text block, then the hint.
-    pub(super) fn error(&self, reply: &Reply, hint: String) -> CallToolResult {
+    pub(super) async fn error(&self, reply: &Reply, hint: String) -> CallToolResult {
+        self.reserve().await;
         let blocks = vec![text_block(reply.json()), ContentBlock::text(hint)];
         self.attach(CallToolResult::error(blocks), reply.json())
     }
 
+    /// Waits for a place among the replies that are being made or written, before memory is spent on
+    /// one: a client that does not read holds up its own calls only.
+    async fn reserve(&self) {
+        if let Self::Splice(SpliceHere(ledger), id) = self {
+            ledger.reserve(id).await;
+        }
+    }
+
     fn attach(&self, mut result: CallToolResult, json: &str) -> CallToolResult {
         match self {
-            Self::Splice(_) => {
+            Self::Splice(..) => {
                 // Something that is an object: handshake peers lose anything else before our
                 // transport sees it.
                 result.structured_content = Some(Value::Object(serde_json::Map::new()));

@@ -42,7 +42,8 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
     let transport = StdioTransport::new(open_streams(), limits, eof.clone(), stop.clone());
     let server = Server::new(config, supervisor.clone());
 
-    let ending = end(supervisor.clone(), eof, stop.clone(), config.drain);
+    let signals = Signals::new();
+    let ending = end(supervisor.clone(), signals, eof, stop.clone(), config.drain);
     let serving = serve(server, transport);
     tokio::pin!(ending, serving);
     let code = tokio::select! {
@@ -92,17 +93,19 @@ async fn serve(server: Server, transport: StdioTransport) -> ExitCode {
 /// get `MCP_SHUTTING_DOWN`. `Some` when the process is to end at once.
 async fn end(
     supervisor: Supervisor,
+    mut signals: Signals,
     eof: CancellationToken,
     stop: CancellationToken,
     drain: Duration,
 ) -> Option<ExitCode> {
-    let mut signals = Signals::new();
     tokio::select! {
         () = eof.cancelled() => {
-            // The client may only have closed its end: what it asked for is still served.
+            // The client may only have closed its end: what it asked for is still served, and calls
+            // that are not with the supervisor yet must find it open. Usually all is answered, and
+            // this future dropped, long before the time is over.
             tokio::select! {
-                rest = supervisor.drain(drain, Waiting::Serve) => {
-                    report(&rest);
+                () = tokio::time::sleep(drain) => {
+                    report(&supervisor.drain(Duration::ZERO, Waiting::Refuse).await);
                     return None;
                 }
                 () = signals.next() => {}

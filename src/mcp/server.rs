@@ -69,13 +69,15 @@ impl Server {
         })
     }
 
-    fn panicked(&self, carrier: &Carrier, panic: &str) -> CallToolResult {
+    async fn panicked(&self, carrier: &Carrier, panic: &str) -> CallToolResult {
         let envelope = Envelope::new(
             ErrorCode::McpEngineFailure,
             format!("the server failed while handling this call: {panic:?}"),
         );
         let reply = Reply::from_envelope(&envelope, &self.shared.supervisor.tool_version());
-        carrier.error(&reply, hints::hint(&reply, Context::default()))
+        carrier
+            .error(&reply, hints::hint(&reply, Context::default()))
+            .await
     }
 }
 
@@ -127,13 +129,16 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let carrier = Carrier::of(&context);
-        let call = caught(tools::call(&self.shared, request, &context));
+        let call = Box::pin(caught(tools::call(&self.shared, request, &context)));
         // A cancelled call is dropped where it stands, which kills its child and frees its place. Its
         // reply would be thrown away by the service.
         let Some(outcome) = context.ct.run_until_cancelled(call).await else {
             return Ok(CallToolResult::error(Vec::new()).into());
         };
-        let mut result = outcome.unwrap_or_else(|panic| Ok(self.panicked(&carrier, &panic)))?;
+        let mut result = match outcome {
+            Ok(outcome) => outcome?,
+            Err(panic) => self.panicked(&carrier, &panic).await,
+        };
         if is_modern(&context) {
             sign(&mut result.meta);
         }

@@ -18,8 +18,8 @@ fn calls_in_flight_are_answered_after_the_end_of_input() {
     for id in ids {
         let answer = server.answer(id);
         assert_eq!(
-            answer["result"]["structuredContent"]["input"]["display_name"],
-            "good.docx"
+            answer["result"]["structuredContent"]["input"]["display_name"], "good.docx",
+            "{answer}"
         );
     }
     assert!(server.wait().success());

@@ -38,11 +38,8 @@ impl Gate {
         }
     }
 
-    fn body_kib(&self, headers: &HeaderMap) -> u32 {
-        let announced = headers
-            .get(header::CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        let bytes = announced.unwrap_or(self.max_body).min(self.max_body);
+    fn body_kib(&self, announced: Option<usize>) -> u32 {
+        let bytes = announced.unwrap_or(self.max_body);
         u32::try_from(bytes / 1024).unwrap_or(u32::MAX)
     }
 
@@ -66,9 +63,14 @@ pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next
         let text = "a bearer token is needed, or the one presented is not right\n";
         return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
     }
+    let announced = body_length(request.headers());
+    if announced.is_some_and(|bytes| bytes > gate.max_body) {
+        let text = format!("a request may have at most {} bytes\n", gate.max_body);
+        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    }
     let (Ok(_place), Ok(_room)) = (
         gate.places.try_acquire(),
-        gate.room.try_acquire_many(gate.body_kib(request.headers())),
+        gate.room.try_acquire_many(gate.body_kib(announced)),
     ) else {
         metrics::counter!("deckprobe_mcp_http_refused_total", "reason" => "busy").increment(1);
         let retry = (header::RETRY_AFTER, "2");
@@ -84,6 +86,12 @@ pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next
             (StatusCode::GATEWAY_TIMEOUT, text).into_response()
         }
     }
+}
+
+/// The announced length of the body. One that is no number never gets here.
+fn body_length(headers: &HeaderMap) -> Option<usize> {
+    let length = headers.get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
 }
 
 /// The credentials of a `Bearer` header. The scheme's name has no case (RFC 9110 §11.1).

@@ -36,6 +36,8 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// Serves HTTP until a signal comes. When it returns, no child is left.
 pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     log_panics();
+    // Before anything is told about us, so that no signal finds the default in place.
+    let mut signals = Signals::new();
     let listener = match TcpListener::bind(settings.address).await {
         Ok(listener) => listener,
         Err(error) => {
@@ -51,7 +53,6 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
         tracing::info!(%address, token = settings.token.is_some(), "serving MCP over HTTP at /mcp");
     }
 
-    let mut signals = Signals::new();
     let open = connections::serve(listener, router, settings.max_requests, async {
         signals.next().await;
     });

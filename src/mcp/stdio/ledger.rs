@@ -9,6 +9,9 @@ use std::sync::Mutex;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
+/// Most replies that are being made or written at once.
+const REPLIES: usize = 64;
+
 /// Shared between the transport and the handlers.
 #[derive(Debug)]
 pub struct Ledger {
@@ -22,11 +25,21 @@ pub struct Ledger {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Unanswered requests with the length of their line.
-    unanswered: HashMap<RequestId, usize>,
+    unanswered: HashMap<RequestId, Owed>,
     request_bytes: usize,
+    /// How many of `unanswered` have their reply being made or written.
+    replying: usize,
     reply_bytes: usize,
     broken: bool,
+}
+
+/// A request without a reply.
+#[derive(Debug)]
+struct Owed {
+    /// The length of its line.
+    bytes: usize,
+    /// Whether its reply is being made or written.
+    replying: bool,
 }
 
 impl Ledger {
@@ -46,7 +59,10 @@ impl Ledger {
         self.change(|state| match state.unanswered.entry(id) {
             std::collections::hash_map::Entry::Occupied(_) => false,
             std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(bytes);
+                free.insert(Owed {
+                    bytes,
+                    replying: false,
+                });
                 state.request_bytes += bytes;
                 true
             }
@@ -56,8 +72,9 @@ impl Ledger {
     /// Strikes a request out: its reply was written, or it was cancelled and gets none.
     pub(super) fn close(&self, id: &RequestId) {
         self.change(|state| {
-            if let Some(bytes) = state.unanswered.remove(id) {
-                state.request_bytes -= bytes;
+            if let Some(owed) = state.unanswered.remove(id) {
+                state.request_bytes -= owed.bytes;
+                state.replying -= usize::from(owed.replying);
             }
         });
     }
@@ -86,10 +103,22 @@ impl Ledger {
         .await;
     }
 
-    /// Waits until the client has read enough of its replies that another one may be made.
-    pub async fn writable(&self) {
-        self.until(|state| state.broken || state.reply_bytes < self.max_bytes)
-            .await;
+    /// Waits for a place among the replies that are being made or written, and takes it for `id`. It is
+    /// given back with the request itself, so this may be dropped, called twice or called for a request
+    /// that is over.
+    pub async fn reserve(&self, id: &RequestId) {
+        self.until(|state| {
+            let Some(owed) = state.unanswered.get_mut(id) else {
+                return true;
+            };
+            if !owed.replying && state.replying >= REPLIES && !state.broken {
+                return false;
+            }
+            state.replying += usize::from(!owed.replying);
+            owed.replying = true;
+            true
+        })
+        .await;
     }
 
     /// Waits until every request has its reply and every reply is written.
@@ -103,13 +132,13 @@ impl Ledger {
         self.until(|state| state.broken).await;
     }
 
-    async fn until(&self, holds: impl Fn(&State) -> bool) {
+    async fn until(&self, mut holds: impl FnMut(&mut State) -> bool) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             // Registered before the look, so that a change in between is not missed.
             changed.as_mut().enable();
-            if holds(&self.lock()) {
+            if holds(&mut self.lock()) {
                 return;
             }
             changed.await;

@@ -25,5 +25,5 @@ pub(super) async fn call(
 ) -> Result<CallToolResult, Refusal> {
     Arguments::new(NAME, &[], given)?;
     let answer = call.shared.supervisor.discover(&Discovery::Formats).await;
-    Ok(call.report(&answer))
+    Ok(call.report(&answer).await)
 }

@@ -61,7 +61,7 @@ pub(super) async fn call(
             })
         });
     }
-    Ok(call.report(&answer))
+    Ok(call.report(&answer).await)
 }
 
 /// A format name that cannot be anything else on an engine's command line. One leading dot, as in an

@@ -52,24 +52,24 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn failed(&self, reply: &Reply, document: Option<&str>) -> CallToolResult {
+    async fn failed(&self, reply: &Reply, document: Option<&str>) -> CallToolResult {
         let context = Context {
             document,
             max_batch: self.shared.max_batch,
         };
-        self.carrier.error(reply, hints::hint(reply, context))
+        self.carrier.error(reply, hints::hint(reply, context)).await
     }
 
-    fn refused(&self, envelope: &Envelope) -> CallToolResult {
+    async fn refused(&self, envelope: &Envelope) -> CallToolResult {
         let reply = Reply::from_envelope(envelope, &self.shared.supervisor.tool_version());
-        self.failed(&reply, None)
+        self.failed(&reply, None).await
     }
 
     /// A discovery report, or the error result that says why there is none.
-    fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
+    async fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
         match answer {
-            Ok(json) => self.carrier.success(json),
-            Err(reply) => self.failed(reply, None),
+            Ok(json) => self.carrier.success(json).await,
+            Err(reply) => self.failed(reply, None).await,
         }
     }
 }
@@ -99,7 +99,6 @@ pub(super) async fn call(
         context,
     };
     let given = request.arguments;
-    call.carrier.ready().await;
     let started = Instant::now();
     let (name, outcome) = match request.name.as_ref() {
         probe::NAME => (probe::NAME, probe::call(&call, given).await),
@@ -111,7 +110,7 @@ pub(super) async fn call(
     let outcome = match outcome {
         Ok(result) => Ok(result),
         Err(Refusal::Protocol(error)) => Err(error),
-        Err(Refusal::Result(envelope)) => Ok(call.refused(&envelope)),
+        Err(Refusal::Result(envelope)) => Ok(call.refused(&envelope).await),
     };
     count(name, &outcome, started);
     outcome

@@ -92,20 +92,20 @@ pub(super) async fn call(
     };
     let reply = with_heartbeat(call, &record, &options).await;
     Ok(if reply.is_error() {
-        call.failed(&reply, record.display_name())
+        call.failed(&reply, record.display_name()).await
     } else {
-        call.carrier.success(reply.json())
+        call.carrier.success(reply.json()).await
     })
 }
 
 /// Probes, telling a client that asked for progress that the call is alive.
 async fn with_heartbeat(call: &Call<'_>, record: &Record, options: &ProbeOptions) -> Reply {
     let progress = Progress::of(call.context);
-    let probe = call.shared.supervisor.probe(record, options);
+    // On the heap: this future is large, and there are many frames of the SDK above it.
+    let mut probe = Box::pin(call.shared.supervisor.probe(record, options));
     if !progress.is_wanted() {
         return probe.await;
     }
-    tokio::pin!(probe);
     let started = tokio::time::Instant::now();
     let mut beats = tokio::time::interval_at(started + HEARTBEAT, HEARTBEAT);
     let reply = loop {

@@ -71,7 +71,10 @@ pub(super) async fn call(
     }
     progress.finish().await;
     let version = call.shared.supervisor.tool_version();
-    Ok(call.carrier.success(&assemble(&paths, &replies, &version)))
+    Ok(call
+        .carrier
+        .success(&assemble(&paths, &replies, &version))
+        .await)
 }
 
 fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>, Envelope> {
