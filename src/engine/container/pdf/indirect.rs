@@ -1,7 +1,8 @@
 //! Objects at a place in the file.
 
 use super::lexer::Flaw;
-use super::object::{Object, Parser, Ref};
+use super::object::{Object, Ref};
+use super::parser::Parser;
 use super::store::Store;
 use crate::engine::error::Result;
 

@@ -5,26 +5,31 @@
 //! the bytes. Loops end: chains remember where they were, objects are loaded without recursion, and
 //! what lies nested too deep is stepped over.
 
+mod chain;
 mod crypt;
 mod document;
 mod encryption;
 mod filter;
 mod indirect;
 mod lexer;
+mod loading;
 mod object;
 mod objstm;
+mod parser;
+mod recovery;
 mod scan;
 mod store;
 mod stream;
 mod text;
 mod xref;
 
-pub(crate) use document::{Document, Loaded, Settings};
+pub(crate) use document::{Document, Settings};
 pub(crate) use encryption::Lock;
+pub(crate) use loading::Loaded;
 pub(crate) use object::{Dict, Name, Object, Ref};
 
 use lexer::Lexer;
-use object::Parser;
+use parser::Parser;
 
 /// The places of the header: where `%PDF-` begins, and the version that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Object streams (ISO 32000-2, 7.5.7).
 
 use super::lexer::Lexer;
-use super::object::{Object, Parser};
+use super::object::Object;
+use super::parser::Parser;
 
 /// A decoded object stream.
 #[derive(Debug)]

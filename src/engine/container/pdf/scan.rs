@@ -9,7 +9,8 @@ use memchr::memmem;
 
 use super::indirect::parse_body;
 use super::lexer::{Flaw, Lexer, decimal, is_regular, is_space};
-use super::object::{Dict, Object, Parser, Ref};
+use super::object::{Dict, Object, Ref};
+use super::parser::Parser;
 use super::store::Store;
 use super::xref::Kinds;
 use crate::engine::error::Result;

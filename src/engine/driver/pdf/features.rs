@@ -17,7 +17,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         put_password(document, out)?;
     }
     if let Some(catalogue) = &opened.catalogue {
-        put_reachable(document, catalogue, out)?;
+        // The cheap ones first: what is known stays known when a budget ends the rest.
         put_xmp(document, catalogue, out)?;
         if out.wants(Target::PDF_FORM_FIELD_COUNT) {
             let blocked = document.blocked();
@@ -28,6 +28,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         if out.wants_any(OF_PAGES) {
             put_pages(document, catalogue, out)?;
         }
+        put_reachable(document, catalogue, out)?;
     }
     for target in OF_OBJECTS.iter().chain(OF_PAGES).chain(OTHERS) {
         out.unknown(*target);

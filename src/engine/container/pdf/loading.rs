@@ -1,0 +1,289 @@
+//! Objects by their number, object streams and the data of streams.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use super::crypt::Method;
+use super::document::Document;
+use super::encryption::Lock;
+use super::indirect::{self, Indirect};
+use super::object::{Dict, Object, Ref};
+use super::objstm::ObjectStream;
+use super::stream;
+use super::xref::Entry;
+use crate::engine::error::Result;
+
+/// An object that was loaded by its number.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded<'p> {
+    /// The object; of a stream its dictionary; null when there is no such object.
+    pub(crate) object: Object<'p>,
+    pub(crate) stream: Option<StreamAt>,
+}
+
+/// The data of a stream that was not read yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamAt {
+    at: u64,
+    owner: Ref,
+}
+
+/// Most references that are followed from one to the next. A reference to a reference is already
+/// more than the standard allows.
+const MAX_HOPS: usize = 8;
+
+impl<'p> Document<'p> {
+    /// Loads an object by its number. Missing and damaged ones are null.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn load(&self, reference: Ref) -> Result<Loaded<'p>> {
+        let mut number = reference.number;
+        for _ in 0..MAX_HOPS {
+            self.tick()?;
+            let loaded = self.load_number(number)?;
+            match loaded.object {
+                Object::Ref(next) => number = next.number,
+                _ => return Ok(loaded),
+            }
+        }
+        Ok(Loaded::NULL)
+    }
+
+    fn load_number(&self, number: u32) -> Result<Loaded<'p>> {
+        let entry = match self.xref.lookup(number) {
+            Some(entry) => entry,
+            None if self.scan_completes && self.settings.repair => {
+                return Ok(match self.found_entry(number)? {
+                    Some(entry) => self.read_entry(number, entry, 0)?.unwrap_or(Loaded::NULL),
+                    None => Loaded::NULL,
+                });
+            }
+            None => Entry::Free,
+        };
+        if entry == Entry::Free {
+            return Ok(Loaded::NULL);
+        }
+        let blocked = self.blocked.get();
+        if let Some(loaded) = self.read_entry(number, entry, self.shift)? {
+            return Ok(loaded);
+        }
+        if self.blocked.get() > blocked || !self.settings.repair {
+            return Ok(Loaded::NULL);
+        }
+        // The entry is wrong. Look where the object really is.
+        let Some(entry) = self.found_entry(number)? else {
+            return Ok(Loaded::NULL);
+        };
+        let mended = self.read_entry(number, entry, 0)?;
+        if mended.is_some() {
+            self.repaired.set(true);
+        }
+        Ok(mended.unwrap_or(Loaded::NULL))
+    }
+
+    /// Reads the object that an entry leads to; `None` when it is not there.
+    fn read_entry(&self, number: u32, entry: Entry, shift: u64) -> Result<Option<Loaded<'p>>> {
+        match entry {
+            Entry::Free => Ok(None),
+            Entry::At(offset) => {
+                let read = indirect::read(&self.store, offset.saturating_add(shift))?;
+                Ok(read
+                    .filter(|indirect| indirect.id.number == number)
+                    .map(Loaded::from))
+            }
+            Entry::In { container, index } => {
+                let Some(container) = self.container(container)? else {
+                    return Ok(None);
+                };
+                Ok(container.object(number, index).map(|object| Loaded {
+                    object,
+                    stream: None,
+                }))
+            }
+        }
+    }
+
+    /// An object stream, decoded once. `None` when it is none or cannot be read.
+    pub(super) fn container(&self, number: u32) -> Result<Option<Rc<ObjectStream<'p>>>> {
+        if let Some(known) = self.containers.borrow().get(&number) {
+            if known.is_none()
+                && !matches!(self.lock.get(), None | Some(Lock::None | Lock::Open(_)))
+            {
+                self.blocked.set(self.blocked.get() + 1);
+            }
+            return Ok(known.clone());
+        }
+        // Object streams cannot stand in object streams, so this does not nest.
+        if self.in_container.get() {
+            return Ok(None);
+        }
+        let place = match self.xref.lookup(number) {
+            Some(Entry::At(offset)) => Some((offset, self.shift)),
+            Some(_) => None,
+            None => match self.scan.get() {
+                Some(found) => found.scan.objects.get(&number).map(|offset| (*offset, 0)),
+                None => None,
+            },
+        };
+        let mut container = match place {
+            Some((offset, shift)) => self.read_container(number, offset.saturating_add(shift))?,
+            None => None,
+        };
+        if container.is_none()
+            && self.settings.repair
+            && matches!(self.lock()?, Lock::None | Lock::Open(_))
+            && let Some(offset) = self.scan()?.scan.objects.get(&number)
+        {
+            container = self.read_container(number, *offset)?;
+            if container.is_some() {
+                self.repaired.set(true);
+            }
+        }
+        let container = container.map(Rc::new);
+        self.containers
+            .borrow_mut()
+            .insert(number, container.clone());
+        Ok(container)
+    }
+
+    pub(super) fn read_container(&self, number: u32, at: u64) -> Result<Option<ObjectStream<'p>>> {
+        if self.in_container.replace(true) {
+            return Ok(None);
+        }
+        let container = self.read_container_at(number, at);
+        self.in_container.set(false);
+        container
+    }
+
+    fn read_container_at(&self, number: u32, at: u64) -> Result<Option<ObjectStream<'p>>> {
+        let Some(indirect) = indirect::read(&self.store, at)? else {
+            return Ok(None);
+        };
+        if indirect.id.number != number {
+            return Ok(None);
+        }
+        let loaded = Loaded::from(indirect);
+        let Some(dict) = loaded.object.as_dict() else {
+            return Ok(None);
+        };
+        if !dict.is(b"Type", b"ObjStm") {
+            return Ok(None);
+        }
+        let claim = |key: &[u8]| {
+            dict.get(key)
+                .and_then(Object::as_u64)
+                .and_then(|value| usize::try_from(value).ok())
+        };
+        let (Some(first), Some(count)) = (claim(b"First"), claim(b"N")) else {
+            return Ok(None);
+        };
+        Ok(self
+            .stream_data(&loaded)?
+            .map(|data| ObjectStream::new(data, first, count)))
+    }
+
+    /// The decoded data of a stream. `None` when it has none, a filter is not known here, or it
+    /// cannot be decrypted.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn stream_data(&self, loaded: &Loaded<'p>) -> Result<Option<&'p [u8]>> {
+        let (Some(dict), Some(place)) = (loaded.object.as_dict(), loaded.stream) else {
+            return Ok(None);
+        };
+        let length = match dict.get(b"Length") {
+            Some(Object::Ref(reference)) => self.plain_number(*reference)?,
+            Some(object) => object.as_u64(),
+            None => None,
+        };
+        let mut resolve = |object: &Object<'p>| Ok(self.resolve(object)?.into_owned());
+        let Some(filters) = stream::filters(dict, &mut resolve)? else {
+            return Ok(None);
+        };
+        let raw = stream::raw(&self.store, place.at, length)?;
+        let key = match self.lock()? {
+            Lock::None => return Ok(Some(stream::decode(&self.store, &filters, raw)?)),
+            Lock::Open(key) => key,
+            Lock::Shut | Lock::Foreign if self.is_plain(dict)? => {
+                return Ok(Some(stream::decode(&self.store, &filters, raw)?));
+            }
+            Lock::Shut | Lock::Foreign => {
+                self.blocked.set(self.blocked.get() + 1);
+                return Ok(None);
+            }
+        };
+        let is_open_metadata = !key.encrypt_metadata && dict.is(b"Type", b"Metadata");
+        let method = if is_open_metadata || self.is_plain(dict)? {
+            Method::Identity
+        } else {
+            key.streams
+        };
+        let Some(data) = key.decrypt(method, place.owner, raw) else {
+            self.blocked.set(self.blocked.get() + 1);
+            return Ok(None);
+        };
+        Ok(Some(stream::decode_vec(&self.store, &filters, data)?))
+    }
+
+    /// Whether a stream says by an `Identity` crypt filter that it is not encrypted.
+    fn is_plain(&self, dict: &Dict<'p>) -> Result<bool> {
+        let Some(filter) = self.get(dict, b"Filter")? else {
+            return Ok(false);
+        };
+        let first = match &*filter {
+            Object::Array(items) => items.first().and_then(Object::as_name),
+            object => object.as_name(),
+        };
+        if !first.is_some_and(|name| name.is(b"Crypt")) {
+            return Ok(false);
+        }
+        let parameters = self.get(dict, b"DecodeParms")?.map(Cow::into_owned);
+        let parameters = match parameters {
+            Some(Object::Array(items)) => match items.first() {
+                Some(first) => Some(self.resolve(first)?.into_owned()),
+                None => None,
+            },
+            other => other,
+        };
+        // Without a name the filter is Identity (table 14).
+        Ok(match parameters.as_ref().and_then(Object::as_dict) {
+            Some(dict) => dict.name(b"Name").is_none_or(|name| name.is(b"Identity")),
+            None => true,
+        })
+    }
+
+    /// The value of an integer object, as `Length` refers to. It never looks at stream data, so a
+    /// chain of lengths cannot nest.
+    fn plain_number(&self, reference: Ref) -> Result<Option<u64>> {
+        match self.xref.lookup(reference.number) {
+            Some(Entry::At(offset)) => {
+                let at = offset.saturating_add(self.shift);
+                let read = indirect::read(&self.store, at)?;
+                Ok(read
+                    .filter(|indirect| indirect.id.number == reference.number)
+                    .and_then(|indirect| indirect.object.as_u64()))
+            }
+            // Not there, or in an object stream, whose own length may be this one: the keyword
+            // `endstream` tells as well.
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Loaded<'_> {
+    const NULL: Self = Self {
+        object: Object::Null,
+        stream: None,
+    };
+}
+
+impl<'p> From<Indirect<'p>> for Loaded<'p> {
+    fn from(indirect: Indirect<'p>) -> Self {
+        let owner = indirect.id;
+        Self {
+            object: indirect.object,
+            stream: indirect.stream.map(|at| StreamAt { at, owner }),
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Reading direct objects (ISO 32000-2, 7.3), as leniently as viewers do.
+
+use super::lexer::{Flaw, Lexer, decimal, is_regular};
+use super::object::{Dict, Name, Object, Ref, Text};
+
+/// How deep containers may nest. What lies deeper is stepped over and reads as null.
+const MAX_DEPTH: usize = 96;
+
+/// Most elements of all containers of one indirect object together: it bounds the memory that a few
+/// bytes can claim.
+const MAX_ELEMENTS: usize = 500_000;
+
+/// Reads direct objects.
+#[derive(Debug)]
+pub(crate) struct Parser<'p> {
+    pub(crate) lexer: Lexer<'p>,
+    owner: Option<Ref>,
+    elements: usize,
+}
+
+impl<'p> Parser<'p> {
+    /// A parser from `at` on. `owner` is the indirect object whose strings may be encrypted.
+    pub(crate) fn new(bytes: &'p [u8], at: usize, owner: Option<Ref>) -> Self {
+        Self {
+            lexer: Lexer::new(bytes, at),
+            owner,
+            elements: MAX_ELEMENTS,
+        }
+    }
+
+    /// Reads one object, after white space.
+    pub(crate) fn object(&mut self) -> Result<Object<'p>, Flaw> {
+        self.value(0)
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+        self.lexer.skip_space();
+        let byte = self.lexer.peek().ok_or(Flaw::Short)?;
+        match byte {
+            b'/' => {
+                self.lexer.bump();
+                Ok(Object::Name(Name(self.lexer.name())))
+            }
+            b'(' => {
+                self.lexer.bump();
+                let raw = self.lexer.literal_string()?;
+                Ok(self.text(raw, false))
+            }
+            b'<' => {
+                self.lexer.bump();
+                if self.lexer.eat(b'<') {
+                    self.dict(depth)
+                } else {
+                    let raw = self.lexer.hex_string()?;
+                    Ok(self.text(raw, true))
+                }
+            }
+            b'[' => {
+                self.lexer.bump();
+                self.array(depth)
+            }
+            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(),
+            _ => self.constant(),
+        }
+    }
+
+    fn text(&self, raw: &'p [u8], hex: bool) -> Object<'p> {
+        Object::Text(Text {
+            raw,
+            hex,
+            owner: self.owner,
+        })
+    }
+
+    fn element(&mut self) -> Result<(), Flaw> {
+        self.elements = self.elements.checked_sub(1).ok_or(Flaw::Bad)?;
+        Ok(())
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+        if depth >= MAX_DEPTH {
+            return self.lexer.skip_container().map(|()| Object::Null);
+        }
+        let mut items = Vec::new();
+        loop {
+            self.lexer.skip_space();
+            if self.lexer.eat(b']') {
+                return Ok(Object::Array(items));
+            }
+            self.element()?;
+            items.push(self.item(depth)?);
+        }
+    }
+
+    fn dict(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+        if depth >= MAX_DEPTH {
+            return self.lexer.skip_container().map(|()| Object::Null);
+        }
+        let mut entries = Vec::new();
+        loop {
+            self.lexer.skip_space();
+            match self.lexer.peek().ok_or(Flaw::Short)? {
+                b'/' => {
+                    self.lexer.bump();
+                    let key = Name(self.lexer.name());
+                    self.lexer.skip_space();
+                    self.element()?;
+                    if self.lexer.peek() == Some(b'>') {
+                        continue;
+                    }
+                    entries.push((key, self.item(depth)?));
+                }
+                b'>' => {
+                    self.lexer.bump();
+                    self.lexer.eat(b'>');
+                    return Ok(Object::Dict(Dict { entries }));
+                }
+                // A stray value where a key should be: stepped over, as every viewer does.
+                _ => {
+                    self.element()?;
+                    self.item(depth)?;
+                }
+            }
+        }
+    }
+
+    /// An element of a container. What is no object reads as null, unless the container was never
+    /// closed.
+    fn item(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+        let start = self.lexer.position();
+        match self.value(depth + 1) {
+            Err(Flaw::Bad) if self.elements > 0 => {
+                self.lexer.set_position(start);
+                let word = self.lexer.regular();
+                if word.is_empty() {
+                    self.lexer.bump();
+                }
+                if matches!(
+                    word,
+                    b"endobj" | b"endstream" | b"stream" | b"obj" | b"xref"
+                ) {
+                    return Err(Flaw::Bad);
+                }
+                Ok(Object::Null)
+            }
+            other => other,
+        }
+    }
+
+    fn constant(&mut self) -> Result<Object<'p>, Flaw> {
+        let object = match self.lexer.regular() {
+            b"true" => Object::Bool(true),
+            b"false" => Object::Bool(false),
+            b"null" => Object::Null,
+            _ => return Err(Flaw::Bad),
+        };
+        Ok(object)
+    }
+
+    fn number_or_reference(&mut self) -> Result<Object<'p>, Flaw> {
+        let token = self.lexer.regular();
+        let number = parse_number(token).ok_or(Flaw::Bad)?;
+        if let Object::Int(value) = number
+            && let Ok(value) = u32::try_from(value)
+            && token[0].is_ascii_digit()
+            && let Some(reference) = self.reference(value)
+        {
+            return Ok(Object::Ref(reference));
+        }
+        Ok(number)
+    }
+
+    /// Looks ahead for the rest of `N G R`.
+    fn reference(&mut self, number: u32) -> Option<Ref> {
+        let mut ahead = self.lexer.clone();
+        ahead.skip_space();
+        let generation = ahead.regular();
+        if generation.is_empty() || generation.len() > 5 {
+            return None;
+        }
+        let generation = u16::try_from(decimal(generation)?).ok()?;
+        ahead.skip_space();
+        let rest = ahead.rest();
+        if rest.first() != Some(&b'R') || rest.get(1).is_some_and(|byte| is_regular(*byte)) {
+            return None;
+        }
+        ahead.bump();
+        self.lexer = ahead;
+        Some(Ref { number, generation })
+    }
+}
+
+/// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside.
+fn parse_number(token: &[u8]) -> Option<Object<'static>> {
+    let negative = token.first() == Some(&b'-');
+    let signs = token
+        .iter()
+        .take_while(|byte| matches!(byte, b'+' | b'-'))
+        .count();
+    let digits = &token[signs..];
+    let whole = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let sign = if negative { -1 } else { 1 };
+    if digits.get(whole) != Some(&b'.') {
+        if whole == 0 {
+            return None;
+        }
+        let value = decimal(&digits[..whole]).and_then(|v| i64::try_from(v).ok());
+        return Some(match value {
+            Some(value) => Object::Int(sign * value),
+            None => Object::Real(f64::from(i32::try_from(sign).unwrap_or(1)) * f64::MAX),
+        });
+    }
+    let fraction = digits[whole + 1..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    if whole + fraction == 0 && digits.len() > 1 {
+        return None;
+    }
+    let text = std::str::from_utf8(&digits[..whole + 1 + fraction]).ok()?;
+    let value: f64 = match text {
+        "." => 0.0,
+        text => text.parse().ok()?,
+    };
+    Some(Object::Real(if negative { -value } else { value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &[u8]) -> Result<Object<'_>, Flaw> {
+        Parser::new(text, 0, None).object()
+    }
+
+    #[test]
+    fn objects_read_as_the_standard_says_and_as_leniently_as_viewers() {
+        let int = Object::Int;
+        let cases: [(&[u8], Object<'_>); 17] = [
+            (b"true", Object::Bool(true)),
+            (b"null ", Object::Null),
+            (b"-17", int(-17)),
+            (b"+17%x", int(17)),
+            (b"--3", int(-3)),
+            (b"1.5", Object::Real(1.5)),
+            (b"-.25 ", Object::Real(-0.25)),
+            (b"4.", Object::Real(4.0)),
+            (b"0.5-3", Object::Real(0.5)),
+            (
+                b"12 0 R",
+                Object::Ref(Ref {
+                    number: 12,
+                    generation: 0,
+                }),
+            ),
+            (b"12 0 RG", int(12)),
+            (b"/A#42", Object::Name(Name(b"AB"))),
+            (
+                b"[1 2 0 R 3]",
+                Object::Array(vec![
+                    int(1),
+                    Object::Ref(Ref {
+                        number: 2,
+                        generation: 0,
+                    }),
+                    int(3),
+                ]),
+            ),
+            (
+                b"[1 bogus 2]",
+                Object::Array(vec![int(1), Object::Null, int(2)]),
+            ),
+            (
+                b"<</A 1/B>>",
+                Object::Dict(Dict {
+                    entries: vec![(Name(b"A"), int(1))],
+                }),
+            ),
+            (
+                b"<</A/B 5/C 1>>",
+                Object::Dict(Dict {
+                    entries: vec![(Name(b"A"), Object::Name(Name(b"B"))), (Name(b"C"), int(1))],
+                }),
+            ),
+            (b"[]", Object::Array(vec![])),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(
+                parse(text),
+                Ok(expected),
+                "{}",
+                String::from_utf8_lossy(text)
+            );
+        }
+    }
+
+    #[test]
+    fn an_unfinished_object_asks_for_more_bytes() {
+        for text in [
+            &b"[1 2"[..],
+            b"<</A 1",
+            b"(abc",
+            b"<41",
+            b"",
+            b"(a\\",
+            b"<</A [1",
+        ] {
+            assert_eq!(
+                parse(text),
+                Err(Flaw::Short),
+                "{}",
+                String::from_utf8_lossy(text)
+            );
+        }
+        assert_eq!(parse(b"[1 2 endobj"), Err(Flaw::Bad));
+    }
+
+    #[test]
+    fn strings_resolve_their_escapes() {
+        let cases: [(&[u8], &[u8]); 10] = [
+            (b"(a(b)c)", b"a(b)c"),
+            (b"(\\n\\r\\t\\b\\f\\(\\)\\\\)", b"\n\r\t\x08\x0c()\\"),
+            (b"(\\101\\0533\\7)", b"A+3\x07"),
+            (b"(a\\\nb\\\r\nc)", b"abc"),
+            (b"(a\rb\r\nc)", b"a\nb\nc"),
+            (b"(\\q)", b"q"),
+            (b"<4142>", b"AB"),
+            (b"<41 4>", b"A@"),
+            (b"<>", b""),
+            (b"()", b""),
+        ];
+        for (text, expected) in cases {
+            let object = parse(text).unwrap();
+            assert_eq!(*object.as_text().unwrap().bytes(), *expected);
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_stepped_over_without_a_stack() {
+        let mut text = vec![b'['; 2_000_000];
+        text.extend_from_slice(b"(]) ");
+        text.extend(std::iter::repeat_n(b']', 2_000_000));
+        text.extend_from_slice(b" 7");
+        let mut parser = Parser::new(&text, 0, None);
+        assert!(parser.object().unwrap().as_array().is_some());
+        assert_eq!(parser.object(), Ok(Object::Int(7)));
+        let dicts = b"<</A ".repeat(100_000);
+        assert_eq!(parse(&dicts), Err(Flaw::Short));
+    }
+
+    #[test]
+    fn the_last_of_two_equal_keys_counts_and_null_is_absence() {
+        let object = parse(b"<</A 1/#41 2/B null>>").unwrap();
+        let dict = object.as_dict().unwrap();
+        assert_eq!(dict.get(b"A"), Some(&Object::Int(2)));
+        assert!(!dict.has(b"B"));
+    }
+}
