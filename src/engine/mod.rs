@@ -19,6 +19,8 @@ mod driver;
 mod engine;
 mod error;
 mod findings;
+#[doc(hidden)]
+pub mod fuzzing;
 mod json;
 mod jsonl;
 mod meter;

@@ -168,5 +168,42 @@ fn malformed(name: &str, why: impl std::fmt::Display) -> ProbeError {
     ProbeError::malformed(format_args!("IWA component {name:?}: {why}"))
 }
 
+/// Walks a component and every field of its messages, for the fuzz targets.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    struct Whole<'b>(&'b [u8]);
+
+    impl Feed for Whole<'_> {
+        fn more(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+            let piece = std::mem::take(&mut self.0);
+            out.extend_from_slice(piece);
+            Ok(!piece.is_empty())
+        }
+    }
+
+    struct Everything(u64);
+
+    impl Visitor for Everything {
+        fn wants(&mut self, _: u64, _: u32) -> bool {
+            true
+        }
+
+        fn message(&mut self, _: u64, _: u32, payload: &[u8]) -> Result<(), Broken> {
+            for field in Fields::of(payload) {
+                self.0 = self.0.wrapping_add(field?.value.reference()?.unwrap_or(0));
+            }
+            Ok(())
+        }
+
+        fn is_satisfied(&self) -> bool {
+            false
+        }
+    }
+
+    let meter = Meter::start(crate::contract::Limits::of(crate::contract::Level::Deep));
+    let decoder = Decoder::new(Whole(bytes), &meter, "x.iwa");
+    // Whether it decodes is no matter here.
+    let _ = walk(decoder, &mut Census::default(), &mut Everything(0));
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ mod keynote;
 mod numbers;
 mod package;
 mod pages;
+mod seeds;
 
 use serde_json::Value;
 

@@ -269,3 +269,13 @@ fn application(driver: DriverId) -> &'static str {
         _ => "Apple Keynote",
     }
 }
+
+/// Reads a property list, for the fuzz targets.
+pub(crate) fn fuzz_property_list(bytes: &[u8]) {
+    properties::fuzz(bytes);
+}
+
+/// Looks for the size of a picture, for the fuzz targets.
+pub(crate) fn fuzz_picture(bytes: &[u8]) {
+    image::dimensions(bytes);
+}

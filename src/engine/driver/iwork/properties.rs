@@ -157,3 +157,11 @@ fn short_text(scalar: &Scalar<'_>) -> Option<String> {
         .filter(|text| text.len() <= MAX_TEXT)
         .map(std::borrow::Cow::into_owned)
 }
+
+/// Reads all that may be in a property list, for the fuzz targets.
+pub(super) fn fuzz(bytes: &[u8]) {
+    if let Ok(plist) = Plist::read(bytes) {
+        Document::of(&plist);
+        last_build(&plist);
+    }
+}

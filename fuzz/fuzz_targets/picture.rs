@@ -1,0 +1,7 @@
+//! The beginnings of pictures.
+#![no_main]
+
+use deckprobe_mcp::engine::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| fuzzing::picture(bytes));

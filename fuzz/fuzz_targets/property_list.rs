@@ -1,0 +1,7 @@
+//! Property lists, binary and XML.
+#![no_main]
+
+use deckprobe_mcp::engine::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| fuzzing::property_list(bytes));

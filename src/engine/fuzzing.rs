@@ -1,0 +1,54 @@
+//! Entry points for the targets under `fuzz/`. No part of the public interface.
+//!
+//! Each takes bytes from anywhere. It must come back, without a panic, and within the budgets.
+
+use super::container::iwa;
+use super::driver::iwork;
+use super::engine::Engine;
+use super::source::{Source, SourceKind};
+
+/// A warm engine that looks at everything.
+#[derive(Debug)]
+pub struct Prober(Engine);
+
+impl Prober {
+    /// An engine that answers `@all` at deep.
+    ///
+    /// # Errors
+    /// None, as long as these options are known.
+    pub fn new() -> Result<Self, String> {
+        Engine::new(["-l", "deep", "-t", "@all"]).map(Self)
+    }
+
+    /// The reply for a document under a name.
+    pub fn probe(&mut self, name: &str, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.0.single(
+            |request| {
+                Source::bytes(
+                    name,
+                    bytes.to_vec(),
+                    SourceKind::JsonlBytes,
+                    request.limits(),
+                )
+            },
+            &mut out,
+        );
+        out
+    }
+}
+
+/// An IWA component, as it stands in the package.
+pub fn iwa_component(bytes: &[u8]) {
+    iwa::fuzz(bytes);
+}
+
+/// A property list, binary or XML.
+pub fn property_list(bytes: &[u8]) {
+    iwork::fuzz_property_list(bytes);
+}
+
+/// A picture of which the size is asked.
+pub fn picture(bytes: &[u8]) {
+    iwork::fuzz_picture(bytes);
+}
