@@ -207,17 +207,18 @@ fn a_bomb_ends_at_the_budget() {
     let mut engine = Engine::start(&["-l", "d", "-t", "all_iwa_valid", "-x", "1000000"]);
     let report = engine.probe("a.pages", &package.build());
     assert_eq!(report["error"]["code"], "BUDGET_EXCEEDED", "{report}");
-    // What was known before the budget ended is kept.
-    let mut engine = Engine::start(&[
-        "-l",
-        "d",
-        "-t",
-        "all_iwa_valid,preview_count",
-        "-x",
-        "1000000",
-    ]);
-    let report = engine.probe("a.pages", &package.build());
-    assert_values(&report, &[("iwork.preview_count", json!(0))]);
+    // What was known before the budget ended is kept, and so is the outline of the document.
+    let package = spreadsheet().with("Index/Slab.iwa", chunks(&vec![0; 40_000_000]));
+    let targets = "all_iwa_valid,sheet_count,preview_count";
+    let mut engine = Engine::start(&["-l", "d", "-t", targets, "-x", "1000000"]);
+    let report = engine.probe("a.numbers", &package.build());
+    assert_values(
+        &report,
+        &[
+            ("iwork.preview_count", json!(0)),
+            ("numbers.sheet_count", json!(2)),
+        ],
+    );
     assert_eq!(
         report["results"]["iwork.all_iwa_valid"]["status"], "budget_exceeded",
         "{report}"

@@ -142,11 +142,9 @@ impl Iwork<'_> {
         );
         inventory::put(&self.package, out);
         if !self.is_encrypted && out.wants_any(self.scan.content.outline_targets()) {
-            if self.is_deep() {
-                self.scan.everything(&self.package, self.probe.meter())?;
-            } else {
-                self.scan.outline(&self.package, self.probe.meter())?;
-            }
+            // Also at deep, where everything is decoded later: a document that is too large for that
+            // still has an outline.
+            self.scan.outline(&self.package, self.probe.meter())?;
         }
         self.scan.content.inventory(&self.package, out);
         Ok(())
@@ -231,14 +229,6 @@ impl Iwork<'_> {
             Exact,
             source,
         );
-    }
-
-    /// Whether everything will be decoded anyway.
-    fn is_deep(&self) -> bool {
-        self.probe
-            .paths
-            .iter()
-            .any(|path| matches!(path, PathId::IworkIwaIntegrity | PathId::IworkIwaObjects))
     }
 
     fn properties(&mut self) -> Result<&Properties> {

@@ -121,7 +121,6 @@ impl Scan {
         if self.progress >= Progress::Outline || self.content.is_outlined() {
             return Ok(());
         }
-        self.progress = Progress::Outline;
         // All of it is in the document component, but for documents that were split.
         for component in package.components().filter(holds_content) {
             self.walk(component, Progress::Outline, meter)?;
@@ -129,6 +128,7 @@ impl Scan {
                 break;
             }
         }
+        self.progress = Progress::Outline;
         Ok(())
     }
 
@@ -141,7 +141,6 @@ impl Scan {
             return Ok(());
         }
         self.start_over();
-        self.progress = Progress::Everything;
         self.root = None;
         if package.has_damaged_index() {
             self.damage.add_everything();
@@ -151,6 +150,7 @@ impl Scan {
                 self.damage.add(&component);
             }
         }
+        self.progress = Progress::Everything;
         Ok(())
     }
 
