@@ -144,7 +144,11 @@ impl Request {
         if !self.body.is_empty() && !self.headers.iter().any(has_length) {
             out.extend_from_slice(format!("Content-Length: {}\r\n", self.body.len()).as_bytes());
         }
-        out.extend_from_slice(b"Connection: close\r\n\r\n");
+        let has_connection = |(name, _): &(String, String)| name.eq_ignore_ascii_case("connection");
+        if !self.headers.iter().any(has_connection) {
+            out.extend_from_slice(b"Connection: close\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
         out.extend_from_slice(&self.body);
         out
     }

@@ -11,6 +11,8 @@
 mod common;
 
 mod arguments;
+#[cfg(target_os = "linux")]
+mod chaos;
 mod command_line;
 mod errors;
 mod fixtures;
@@ -20,6 +22,8 @@ mod hostile;
 mod http;
 mod http_gate;
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod misbehaving;
 mod replicas;
 mod roots;
 mod sdk_client;

@@ -1,0 +1,479 @@
+//! What a client sees when documents hang or kill their engine, and when it changes its mind.
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::chaos::Chaos;
+use crate::http::{HttpServer, Request, eventually};
+use crate::wire::Server;
+
+fn code(entry: &Value) -> &str {
+    entry["report"]["error"]["code"].as_str().unwrap_or("ok")
+}
+
+#[test]
+fn a_hung_record_times_out_alone_among_its_neighbours() {
+    let chaos = Chaos::new();
+    let mut command = chaos.command();
+    command
+        .env("DECKPROBE_MCP_TIMEOUT_MS", "1500")
+        .env("DECKPROBE_MCP_MAX_CONCURRENCY", "3");
+    let mut server = Server::open(&mut command);
+    let mut paths: Vec<String> = (0..20)
+        .map(|at| chaos.path(&format!("reply~{at}")))
+        .collect();
+    paths.insert(7, chaos.path("silent~7"));
+    paths.insert(12, chaos.path("signal:11~12"));
+    let result = server.tool("probe_batch", json!({"paths": paths}));
+    let reports = result["structuredContent"]["reports"].as_array().unwrap();
+    assert_eq!(reports.len(), 22);
+    for (at, (entry, path)) in reports.iter().zip(&paths).enumerate() {
+        assert_eq!(entry["path"], *path);
+        match at {
+            7 => {
+                assert_eq!(code(entry), "MCP_TIMEOUT");
+                let message = entry["report"]["error"]["message"].as_str().unwrap();
+                assert!(message.contains("DECKPROBE_MCP_TIMEOUT_MS"), "{message}");
+            }
+            12 => assert_eq!(code(entry), "MCP_ENGINE_FAILURE"),
+            _ => {
+                let name = path.rsplit('/').next().unwrap();
+                assert_eq!(entry["report"]["input"]["display_name"], name);
+            }
+        }
+    }
+    server.finish();
+    chaos.wait_for(0);
+}
+
+#[test]
+fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "700"));
+    for (verbs, expected, advice) in [
+        ("silent~a", "MCP_TIMEOUT", "do not resend"),
+        ("signal:11~b", "MCP_ENGINE_FAILURE", "did not survive"),
+        ("kill-self~c", "MCP_ENGINE_FAILURE", "did not survive"),
+        ("not-json~d", "MCP_ENGINE_FAILURE", "did not survive"),
+        ("exit:0~e", "MCP_ENGINE_FAILURE", "did not survive"),
+        ("error~f", "MALFORMED_INPUT", "damaged"),
+    ] {
+        let result = server.tool("probe", chaos.probe(verbs));
+        assert_eq!(result["isError"], true, "{verbs}");
+        assert_eq!(
+            result["structuredContent"]["error"]["code"], expected,
+            "{verbs}"
+        );
+        let hint = result["content"][1]["text"].as_str().unwrap();
+        assert!(hint.contains(advice), "{verbs}: {hint}");
+        let after = server.tool("probe", chaos.probe("reply"));
+        assert_eq!(
+            after["structuredContent"]["input"]["display_name"],
+            "reply.pdf"
+        );
+    }
+    // What the engine left on stderr is told, and steers no terminal.
+    let (_, message) = server.refusal("probe", chaos.probe("say+exit:3"));
+    assert!(
+        message.contains("words") && !message.contains('\u{1b}'),
+        "{message:?}"
+    );
+    // A larger time budget does not extend the deadline, and both are named.
+    let mut arguments = chaos.probe("silent~g");
+    arguments["budget"] = json!({"timeout_ms": 60_000});
+    let (_, message) = server.refusal("probe", arguments);
+    assert!(
+        message.contains("700") && message.contains("60000"),
+        "{message}"
+    );
+    server.finish();
+    chaos.wait_for(0);
+}
+
+#[test]
+fn cancelling_a_call_kills_its_child_and_frees_its_place() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    let hung = server.ask_tool("probe", chaos.probe("silent"));
+    chaos.wait_for(1);
+    let begun = Instant::now();
+    server.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": hung, "reason": "changed my mind"}}),
+    );
+    // There is one place: this can only be answered when it is free again.
+    let next = server.tool("probe", chaos.probe("reply"));
+    assert_eq!(
+        next["structuredContent"]["input"]["display_name"],
+        "reply.pdf"
+    );
+    // The record's deadline is 20 s, the kill's grace a quarter of a second.
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(chaos.living(), 1, "the hung child is gone");
+    assert!(
+        !server.seen.iter().any(|line| line["id"] == hung),
+        "a cancelled call gets no reply"
+    );
+    server.finish();
+    chaos.wait_for(0);
+}
+
+#[test]
+fn a_cancelled_batch_starts_nothing_more_and_stops_its_progress() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    let paths: Vec<String> = (0..30)
+        .map(|at| chaos.path(&format!("wait:300~{at}")))
+        .collect();
+    let begun = Instant::now();
+    let batch = server.ask(
+        "tools/call",
+        json!({"name": "probe_batch", "arguments": {"paths": paths},
+        "_meta": {"progressToken": "batch"}}),
+    );
+    assert_eq!(server.line()["params"]["progressToken"], "batch");
+    server.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": batch}}),
+    );
+    let next = server.tool("probe", chaos.probe("reply"));
+    assert_eq!(
+        next["structuredContent"]["input"]["display_name"],
+        "reply.pdf"
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(6),
+        "30 records would have taken 9 s"
+    );
+    assert!(
+        server.is_silent_for(Duration::from_millis(700)),
+        "{:?}",
+        server.seen.last()
+    );
+    server.finish();
+}
+
+#[test]
+fn progress_grows_is_paced_and_ends_before_the_reply() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_MAX_CONCURRENCY", "2"));
+    let paths: Vec<String> = (0..40)
+        .map(|at| chaos.path(&format!("wait:40~{at}")))
+        .collect();
+    let begun = Instant::now();
+    let id = server.ask(
+        "tools/call",
+        json!({"name": "probe_batch", "arguments": {"paths": paths},
+        "_meta": {"progressToken": 77}}),
+    );
+    server.answer(id);
+    let took = begun.elapsed();
+    let notes: Vec<&Value> = server
+        .seen
+        .iter()
+        .filter(|line| line["method"] == "notifications/progress")
+        .map(|line| &line["params"])
+        .collect();
+    assert!(notes.len() >= 3, "{notes:?}");
+    let most = took.as_millis() / 100 + 3;
+    assert!(notes.len() as u128 <= most, "{} in {took:?}", notes.len());
+    let mut last = 0.0;
+    for note in &notes {
+        assert_eq!(
+            (&note["progressToken"], &note["total"]),
+            (&json!(77), &json!(40.0))
+        );
+        assert!(note["progress"].as_f64().unwrap() > last, "{notes:?}");
+        last = note["progress"].as_f64().unwrap();
+        assert!(
+            note["message"].as_str().unwrap().contains("of 40"),
+            "{note}"
+        );
+    }
+    assert_eq!(last, 40.0);
+    assert_eq!(
+        server.seen.last().unwrap()["id"],
+        id,
+        "nothing follows the reply"
+    );
+    assert!(server.is_silent_for(Duration::from_millis(300)));
+    server.finish();
+}
+
+#[test]
+fn a_slow_probe_shows_that_it_lives() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    let id = server.ask(
+        "tools/call",
+        json!({"name": "probe", "arguments": chaos.probe("wait:4500"),
+        "_meta": {"progressToken": "slow"}}),
+    );
+    server.answer(id);
+    let progress: Vec<f64> = server
+        .seen
+        .iter()
+        .filter_map(|line| line["params"]["progress"].as_f64())
+        .collect();
+    assert_eq!(progress.len(), 3, "two beats and the end: {progress:?}");
+    assert!(progress.windows(2).all(|pair| pair[0] < pair[1]));
+    assert_eq!(progress.last(), Some(&1.0));
+    server.finish();
+}
+
+#[test]
+fn a_full_queue_is_told_at_once() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_MAX_QUEUE", "1"));
+    let running = server.ask_tool("probe", chaos.probe("wait:1500~1"));
+    chaos.wait_for(1);
+    let waiting = server.ask_tool("probe", chaos.probe("reply~2"));
+    // The second one may still be on its way into the queue.
+    eventually("the queue is full", || {
+        let begun = Instant::now();
+        let result = server.tool("probe", chaos.probe("reply~3"));
+        let full = result["structuredContent"]["error"]["code"] == "MCP_OVERLOADED";
+        if full {
+            assert!(begun.elapsed() < Duration::from_millis(1000));
+            assert!(
+                result["content"][1]["text"]
+                    .as_str()
+                    .unwrap()
+                    .contains("wait")
+            );
+        }
+        full
+    });
+    for id in [running, waiting] {
+        assert_ne!(server.answer(id)["result"]["isError"], true);
+    }
+    server.finish();
+}
+
+#[test]
+fn a_call_that_waits_too_long_is_told_so() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", "300"));
+    let running = server.ask_tool("probe", chaos.probe("wait:2500"));
+    chaos.wait_for(1);
+    let (code, message) = server.refusal("probe", chaos.probe("reply"));
+    assert_eq!(code, "MCP_OVERLOADED", "{message}");
+    assert_ne!(server.answer(running)["result"]["isError"], true);
+    server.finish();
+}
+
+fn signal(server: &Server, signal: Signal) {
+    kill_process(Pid::from_child(&server.child), signal).unwrap();
+}
+
+#[test]
+fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    let running = server.ask_tool("probe", chaos.probe("wait:1500"));
+    chaos.wait_for(1);
+    let waiting = server.ask_tool("probe", chaos.probe("reply~waiting"));
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&server, Signal::TERM);
+    let told = server.answer(waiting)["result"]["structuredContent"]["error"]["code"].clone();
+    assert_eq!(told, "MCP_SHUTTING_DOWN");
+    let late = server.ask_tool("probe", chaos.probe("reply~late"));
+    let told = server.answer(late)["result"]["structuredContent"]["error"]["code"].clone();
+    assert_eq!(told, "MCP_SHUTTING_DOWN");
+    let finished = server.answer(running);
+    assert_eq!(
+        finished["result"]["structuredContent"]["input"]["display_name"],
+        "wait:1500.pdf"
+    );
+    assert!(server.wait().success());
+    chaos.wait_for(0);
+}
+
+#[test]
+fn a_second_signal_ends_at_once_children_included() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    server.ask_tool("probe", chaos.probe("spin"));
+    chaos.wait_for(1);
+    let begun = Instant::now();
+    signal(&server, Signal::TERM);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(chaos.living(), 1, "it is given time");
+    signal(&server, Signal::TERM);
+    assert!(!server.wait().success());
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    chaos.wait_for(0);
+}
+
+#[test]
+fn a_killed_server_takes_its_busy_child_with_it() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    server.ask_tool("probe", chaos.probe("spin"));
+    chaos.wait_for(1);
+    signal(&server, Signal::KILL);
+    server.wait();
+    chaos.wait_for(0);
+}
+
+#[test]
+fn the_end_of_input_waits_no_longer_than_it_is_told() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_DRAIN_MS", "600"));
+    let hung = server.ask_tool("probe", chaos.probe("silent"));
+    let waiting = server.ask_tool("probe", chaos.probe("reply"));
+    chaos.wait_for(1);
+    server.close_stdin();
+    for id in [hung, waiting] {
+        let answer = server.answer(id);
+        assert_eq!(
+            answer["result"]["structuredContent"]["error"]["code"], "MCP_SHUTTING_DOWN",
+            "{answer}"
+        );
+    }
+    assert!(server.wait().success());
+    chaos.wait_for(0);
+}
+
+/// Longer than the five seconds that the SDK's own drain has.
+#[test]
+fn a_long_call_is_answered_after_the_end_of_input() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    let id = server.ask(
+        "tools/call",
+        json!({"name": "probe_batch",
+        "arguments": {"paths": [chaos.path("wait:3200~1"), chaos.path("wait:3200~2")]},
+        "_meta": {"progressToken": "p"}}),
+    );
+    chaos.wait_for(1);
+    server.close_stdin();
+    let reports = server.answer(id)["result"]["structuredContent"]["reports"].clone();
+    assert_eq!(
+        reports[1]["report"]["input"]["display_name"],
+        "wait:3200~2.pdf"
+    );
+    let progress = server
+        .seen
+        .iter()
+        .filter(|line| line["method"].is_string())
+        .count();
+    assert!(progress >= 1, "progress flows on after the end of input");
+    assert!(server.wait().success());
+    chaos.wait_for(0);
+}
+
+#[test]
+fn an_http_client_that_leaves_cancels_its_call() {
+    use std::io::Write;
+    let chaos = Chaos::new();
+    let server = HttpServer::start(&mut chaos.command());
+    let call = json!({"name": "probe", "arguments": chaos.probe("silent")});
+    for request in [
+        Request::rpc("tools/call", call.clone()),
+        Request::modern("tools/call", call),
+    ] {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let request = request.with("Connection", "keep-alive");
+        stream.write_all(&request.bytes()).unwrap();
+        chaos.wait_for(1);
+        drop(stream);
+        chaos.wait_for(0);
+    }
+    let next = server.call(
+        "tools/call",
+        json!({"name": "probe", "arguments": chaos.probe("reply")}),
+    );
+    assert_eq!(
+        next["result"]["structuredContent"]["input"]["display_name"],
+        "reply.pdf"
+    );
+}
+
+#[test]
+fn progress_over_http_comes_as_a_stream() {
+    let chaos = Chaos::new();
+    let server = HttpServer::start(&mut chaos.command());
+    let paths: Vec<String> = (0..5)
+        .map(|at| chaos.path(&format!("wait:150~{at}")))
+        .collect();
+    let params = json!({"name": "probe_batch", "arguments": {"paths": paths},
+        "_meta": {"progressToken": "p"}});
+    let response = server.send(&Request::modern("tools/call", params));
+    assert!(
+        response
+            .head
+            .to_ascii_lowercase()
+            .contains("text/event-stream"),
+        "{response:?}"
+    );
+    let events: Vec<Value> = response
+        .events()
+        .iter()
+        .map(|event| serde_json::from_str(event).unwrap())
+        .collect();
+    let (reply, notes) = events.split_last().unwrap();
+    assert!(notes.len() >= 2, "{events:?}");
+    assert!(
+        notes
+            .iter()
+            .all(|note| note["method"] == "notifications/progress")
+    );
+    let reports = &reply["result"]["structuredContent"]["reports"];
+    assert_eq!(reports.as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn an_http_server_finishes_what_is_in_flight_after_a_signal() {
+    let chaos = Chaos::new();
+    let mut server = HttpServer::start(&mut chaos.command());
+    let address = server.address;
+    let request = Request::tool("probe", chaos.probe("wait:1500"));
+    let running = std::thread::spawn(move || crate::http::exchange(address, &request.bytes()));
+    chaos.wait_for(1);
+    std::thread::sleep(Duration::from_millis(300));
+    kill_process(Pid::from_child(&server.child), Signal::TERM).unwrap();
+    let answer = running.join().unwrap().json();
+    assert_eq!(
+        answer["result"]["structuredContent"]["input"]["display_name"], "wait:1500.pdf",
+        "{answer}"
+    );
+    assert!(server.child.wait().unwrap().success());
+    chaos.wait_for(0);
+}
+
+/// The pool as a resource, while it works.
+#[test]
+fn the_pool_resource_is_live_and_needs_no_worker() {
+    let chaos = Chaos::new();
+    let mut server = Server::open(&mut chaos.command());
+    server.tool("probe", chaos.probe("reply"));
+    let hung = server.ask_tool("probe", chaos.probe("silent"));
+    let read = server.request("resources/read", json!({"uri": "deckprobe://pool"}));
+    let text = read["result"]["contents"][0]["text"].as_str().unwrap();
+    let pool: Value = serde_json::from_str(text).unwrap();
+    for member in [
+        "engine",
+        "workers",
+        "profiles",
+        "queue",
+        "outcomes",
+        "recycles",
+        "record_latency",
+    ] {
+        assert!(!pool[member].is_null(), "{member}: {pool}");
+    }
+    assert_eq!(pool["workers"].as_array().unwrap().len(), 1);
+    server.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": hung}}),
+    );
+    server.finish();
+}
