@@ -260,7 +260,7 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         let expected = match method.as_str() {
@@ -268,7 +268,8 @@ impl ServerHandler for Server {
             "resources/read" => "an object with uri (a string)",
             "completion/complete" => "an object with ref and argument",
             "prompts/get" => "an object with name (a string) and arguments (an object of strings)",
-            "initialize" => "protocolVersion, capabilities and clientInfo",
+            // The stateless revision has no such method.
+            "initialize" if !is_modern(&context) => "protocolVersion, capabilities and clientInfo",
             _ => {
                 return Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, method, None));
             }

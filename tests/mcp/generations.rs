@@ -59,10 +59,15 @@ fn the_stateless_generation_needs_no_handshake_on_stdio() {
     ] {
         assert_eq!(server.request("tools/list", params)["error"]["code"], code);
     }
-    assert_eq!(
-        server.request("ping", modern(json!({})))["error"]["code"],
-        -32601
-    );
+    for gone in [
+        "ping",
+        "initialize",
+        "resources/subscribe",
+        "logging/setLevel",
+    ] {
+        let answer = server.request(gone, modern(json!({"uri": "x", "level": "debug"})));
+        assert_eq!(answer["error"]["code"], -32601, "{gone}: {answer}");
+    }
     server.finish();
 }
 

@@ -9,6 +9,7 @@ mod connections;
 mod gate;
 mod pages;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,10 +49,17 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     let supervisor = Supervisor::start(config.supervisor.clone());
     let pages = Pages::new(supervisor.clone());
     let ending = CancellationToken::new();
-    let router = router(config, settings, &supervisor, pages.clone(), ending.clone());
-    if let Ok(address) = listener.local_addr() {
-        tracing::info!(%address, token = settings.token.is_some(), "serving MCP over HTTP at /mcp");
-    }
+    let address = listener.local_addr().unwrap_or(settings.address);
+    let mut settings = settings.clone();
+    settings.origins.extend(own_origins(address));
+    let router = router(
+        config,
+        &settings,
+        &supervisor,
+        pages.clone(),
+        ending.clone(),
+    );
+    tracing::info!(%address, token = settings.token.is_some(), "serving MCP over HTTP at /mcp");
 
     let open = connections::serve(listener, router, settings.max_requests, async {
         signals.next().await;
@@ -73,6 +81,18 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The origins that a page of our own would have on this machine; there is none, so this lets nobody
+/// in, and tools that send their target as the origin work.
+fn own_origins(address: SocketAddr) -> Vec<String> {
+    if !address.ip().is_loopback() {
+        return Vec::new();
+    }
+    let port = address.port();
+    ["localhost", "127.0.0.1", "[::1]"]
+        .map(|host| format!("http://{host}:{port}"))
+        .into()
 }
 
 fn router(
