@@ -80,6 +80,26 @@ fn damaged_cross_reference_data_are_rebuilt_with_properties_and_all() {
 }
 
 #[test]
+fn damage_that_shows_late_is_reported_too() {
+    // The Info dictionary, then an annotation, whose offsets are wrong.
+    for (object, targets) in [(6, "@default"), (7, "@default,annotation_count")] {
+        let mut pdf = Pdf::one_page("", "/Annots[7 0 R]");
+        pdf.object(6, "<</Title(Kept)>>")
+            .object(7, "<</Subtype/Link>>")
+            .shift(object, 3)
+            .table("/Root 1 0 R/Info 6 0 R");
+        let report = Engine::start(&["-t", targets]).probe("a.pdf", &pdf.bytes);
+        expect(
+            &report,
+            &[
+                ("pdf.repaired", json!(true)),
+                ("document.title", json!("Kept")),
+            ],
+        );
+    }
+}
+
+#[test]
 fn repair_is_forbidden_with_none() {
     let whole = String::from_utf8_lossy(&sound().bytes).into_owned();
     let cut = &whole[..whole.rfind("startxref").unwrap()];

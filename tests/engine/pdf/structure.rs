@@ -273,6 +273,24 @@ fn the_version_in_force_is_the_later_of_header_and_catalogue() {
 }
 
 #[test]
+fn the_header_is_answered_whatever_lies_behind_it() {
+    // A table beyond the budget, and a file that is cut off.
+    let mut large = Pdf::one_page("/Version/2.0", "");
+    for number in 10..20_000 {
+        large.object(number, "null");
+    }
+    large.table("/Root 1 0 R");
+    let cut = &large.bytes[..1000];
+    for bytes in [&large.bytes[..], cut] {
+        let arguments = ["-l", "h", "-t", "@header", "-b", "100000"];
+        let file = tempfile::Builder::new().suffix(".pdf").tempfile().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let report = Engine::start(&arguments).ask(&json!({ "path": file.path() }));
+        expect(&report, &[("pdf.version", json!("1.7"))]);
+    }
+}
+
+#[test]
 fn a_file_is_linearized_when_its_first_object_says_so_and_its_length_fits() {
     let build = |length: usize| {
         let mut pdf = Pdf::new("1.4");

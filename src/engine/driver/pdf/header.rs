@@ -40,7 +40,16 @@ fn put_linearized(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
 /// The later of the header's version and the catalogue's (7.5.2).
 fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
     let header = Version::parse(pdf.header.version);
-    let catalogue = catalogue_version(pdf)?;
+    let (catalogue, confidence) = match catalogue_version(pdf) {
+        Ok(catalogue) => (catalogue, Exact),
+        Err(error) if error.is_malformed() => (None, Exact),
+        // The look at the catalogue is an extra here: a large file keeps its header's answer.
+        Err(error) if error.is_budget() && !pdf.needs_document() => {
+            pdf.probe.meter().check_clock()?;
+            (None, High)
+        }
+        Err(error) => return Err(error),
+    };
     match (header, catalogue) {
         (header, Some(catalogue)) if header.is_none_or(|header| header < catalogue) => {
             out.put(
@@ -50,7 +59,7 @@ fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
                 "document catalogue",
             );
         }
-        (Some(header), _) => out.put(Target::PDF_VERSION, header.text(), Exact, "PDF header"),
+        (Some(header), _) => out.put(Target::PDF_VERSION, header.text(), confidence, "PDF header"),
         (None, _) => out.unknown(Target::PDF_VERSION),
     }
     Ok(())
@@ -58,25 +67,10 @@ fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
 
 /// `Version` of the catalogue, where it can be reached without repairing the file for it.
 fn catalogue_version(pdf: &Pdf<'_>) -> Result<Option<Version>> {
-    let quick;
-    let opened = if pdf.needs_document() {
-        match pdf.opened() {
-            Ok(opened) => opened,
-            // The path that needs the document will say so.
-            Err(error) if error.is_malformed() => return Ok(None),
-            Err(error) => return Err(error),
-        }
-    } else {
-        match pdf.open_document(false) {
-            Ok(opened) => {
-                quick = opened;
-                &quick
-            }
-            Err(error) if error.is_malformed() => return Ok(None),
-            Err(error) => return Err(error),
-        }
-    };
-    version_of_catalogue(opened)
+    if pdf.needs_document() {
+        return version_of_catalogue(pdf.opened()?);
+    }
+    version_of_catalogue(&pdf.open_document(false)?)
 }
 
 fn version_of_catalogue(opened: &Opened<'_>) -> Result<Option<Version>> {

@@ -16,7 +16,8 @@ mod xmp;
 use std::cell::OnceCell;
 
 use super::{Driver, Probe};
-use crate::engine::catalogue::PathId;
+use crate::contract::Confidence::Exact;
+use crate::engine::catalogue::{PathId, Target};
 use crate::engine::container::pdf::{Dict, Document, Header, Settings};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
@@ -59,11 +60,31 @@ impl<'p> Driver<'p> for Pdf<'p> {
             | PathId::PdfDeepDocumentFeatures
             | PathId::PdfActiveContentAssessment => features::run(self.opened()?, out),
             _ => Ok(()),
+        }?;
+        if self.probe.paths.last() == Some(&path) {
+            self.put_repaired(out);
         }
+        Ok(())
     }
 }
 
 impl<'p> Pdf<'p> {
+    /// Damage may show as late as in the last object that is read, so this is said at the end.
+    fn put_repaired(&self, out: &mut Findings) {
+        let structure = PathId::PdfDocumentStructure;
+        if let Some(opened) = self.opened.get()
+            && self.probe.paths.contains(&structure)
+        {
+            out.enter(structure);
+            out.put(
+                Target::PDF_REPAIRED,
+                opened.document.repaired(),
+                Exact,
+                "cross-reference data",
+            );
+        }
+    }
+
     /// The document, opened at the first call.
     fn opened(&self) -> Result<&Opened<'p>> {
         if let Some(opened) = self.opened.get() {

@@ -38,13 +38,10 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     for target in OF_CATALOGUE {
         out.unknown(*target);
     }
-    // Last, since what was read may have shown damage.
-    out.put(
-        Target::PDF_REPAIRED,
-        document.repaired(),
-        Exact,
-        "cross-reference data",
-    );
+    if document.repaired() {
+        // Known already; else the end of the probe will tell.
+        out.put(Target::PDF_REPAIRED, true, Exact, "cross-reference data");
+    }
     Ok(())
 }
 
