@@ -170,6 +170,18 @@ impl Package {
         zip(&self.parts, Packing::Deflate)
     }
 
+    /// The same in a folder, as a compressed directory package has it.
+    pub(crate) fn build_in_folder(&self, folder: &str) -> Vec<u8> {
+        let mut parts = vec![
+            (format!("{folder}/"), Vec::new()),
+            (format!("__MACOSX/{folder}/Index/._Document.iwa"), vec![0]),
+        ];
+        for (name, content) in &self.parts {
+            parts.push((format!("{folder}/{name}"), content.clone()));
+        }
+        zip(&parts, Packing::Deflate)
+    }
+
     /// The same with all components in an `Index.zip`, as directory packages have it.
     pub(crate) fn build_nested(&self, packing: Packing, keep_folder: bool) -> Vec<u8> {
         let (index, mut outer): (Vec<_>, Vec<_>) = self

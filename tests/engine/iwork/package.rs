@@ -54,6 +54,26 @@ fn a_nested_index_is_as_good_as_a_folder() {
 }
 
 #[test]
+fn a_directory_package_that_was_compressed_is_read() {
+    // one folder in the archive, and what the Finder adds beside it.
+    for (name, package) in [
+        ("a.key", presentation()),
+        ("a.numbers", spreadsheet()),
+        ("a.pages", text("abc").with("preview.png", PNG)),
+    ] {
+        let flat = deep(name, &package.build());
+        let folder = deep(name, &package.build_in_folder("Mein Dokument"));
+        assert_eq!(facts(&folder), facts(&flat));
+        for target in ["iwork.package_entry_count", "iwork.preview_dimensions"] {
+            assert_eq!(value(&folder, target), value(&flat, target), "{name}");
+        }
+    }
+    let legacy = Package::new().with("index.apxl", "<xml/>");
+    let report = Engine::start(&[]).probe("a.key", &legacy.build_in_folder("old"));
+    assert_eq!(error(&report).0, "UNSUPPORTED_FORMAT");
+}
+
+#[test]
 fn a_nested_index_that_is_damaged_leaves_the_rest() {
     let package = spreadsheet()
         .with("Index.zip", [7; 512])

@@ -4,7 +4,6 @@ use super::package::Package;
 use super::preview;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
-use crate::engine::container::zip::Entry;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
@@ -25,11 +24,10 @@ const KINDS: [(&str, &[&str]); 4] = [
 
 /// Puts the targets that all three kinds of documents share.
 pub(super) fn put(package: &Package<'_>, out: &mut Findings) {
-    let outer = package.outer();
     out.put(Target::SECURITY_HAS_MACROS, false, Exact, "document kind");
     out.put(
         Target::IWORK_PACKAGE_ENTRY_COUNT,
-        outer.len(),
+        package.entries().count(),
         Exact,
         SOURCE,
     );
@@ -39,21 +37,21 @@ pub(super) fn put(package: &Package<'_>, out: &mut Findings) {
         Exact,
         SOURCE,
     );
-    let previews = outer
+    let previews = package
         .entries()
-        .filter(|entry| preview::is_preview(entry.name()))
+        .filter(|(name, _)| preview::is_preview(name))
         .count();
     out.put(Target::IWORK_PREVIEW_COUNT, previews, Exact, SOURCE);
     out.put(Target::IWORK_HAS_PREVIEW, previews > 0, Exact, SOURCE);
 
-    let assets = || outer.entries().filter(is_asset);
+    let assets = || package.entries().filter(|(name, _)| is_asset(name));
     out.put(
         Target::IWORK_DATA_ASSET_COUNT,
         assets().count(),
         Exact,
         SOURCE,
     );
-    let bytes = assets().fold(0_u64, |sum, entry| sum.saturating_add(entry.size()));
+    let bytes = assets().fold(0_u64, |sum, (_, entry)| sum.saturating_add(entry.size()));
     out.put(Target::IWORK_DATA_ASSET_BYTES, bytes, Exact, SOURCE);
     if out.wants(Target::IWORK_ASSET_TYPE_COUNTS) {
         let counts = KINDS
@@ -61,9 +59,7 @@ pub(super) fn put(package: &Package<'_>, out: &mut Findings) {
             .into_iter()
             .chain(["other"])
             .map(|kind| {
-                let count = assets()
-                    .filter(|entry| kind_of(entry.name()) == kind)
-                    .count();
+                let count = assets().filter(|(name, _)| kind_of(name) == kind).count();
                 (kind, Value::from(count))
             });
         out.put(
@@ -75,8 +71,8 @@ pub(super) fn put(package: &Package<'_>, out: &mut Findings) {
     }
 }
 
-fn is_asset(entry: &Entry<'_>) -> bool {
-    entry.name().starts_with("Data/") && !entry.name().ends_with('/')
+fn is_asset(name: &str) -> bool {
+    name.starts_with("Data/") && !name.ends_with('/')
 }
 
 fn kind_of(name: &str) -> &'static str {

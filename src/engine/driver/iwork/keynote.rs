@@ -1,5 +1,6 @@
 //! Keynote: the show, its slide tree and the nodes of its slides.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::package::Package;
@@ -76,9 +77,11 @@ impl Keynote {
             }
             SHOW => {
                 let show = Show::read(payload)?;
-                self.shows.entry(identifier).or_insert(show);
-                if self.show == Some(identifier) {
-                    self.reach_show();
+                if let Entry::Vacant(place) = self.shows.entry(identifier) {
+                    place.insert(show);
+                    if self.show == Some(identifier) {
+                        self.reach_show();
+                    }
                 }
             }
             SLIDE_NODE => {

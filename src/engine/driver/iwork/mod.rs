@@ -74,7 +74,7 @@ impl<'p> Driver<'p> for Iwork<'p> {
                 self.properties()?.put(out);
             }
             PathId::IworkPackageInventory => self.inventory(out)?,
-            PathId::IworkPreviewMetadata => preview::put(self.package.outer(), out)?,
+            PathId::IworkPreviewMetadata => preview::put(&self.package, out)?,
             PathId::IworkIwaIntegrity => self.integrity(out)?,
             PathId::IworkIwaObjects => {
                 self.integrity(out)?;
@@ -234,7 +234,7 @@ impl Iwork<'_> {
     fn properties(&mut self) -> Result<&Properties> {
         let properties = match self.properties.take() {
             Some(properties) => properties,
-            None => Properties::read(self.package.outer())?,
+            None => Properties::read(&self.package)?,
         };
         Ok(self.properties.insert(properties))
     }

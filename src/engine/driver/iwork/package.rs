@@ -2,13 +2,16 @@
 //!
 //! Components stand under `Index/`. Documents that were directory packages once keep them in a nested
 //! `Index.zip`, with or without the folder's name. Names are case-sensitive.
+//!
+//! Whoever compresses a directory package gets a ZIP file with one folder, which holds the package.
 
-use crate::engine::container::zip::{Archive, Entry};
+use crate::engine::container::zip::{Archive, Entry, EntryStream};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::source::Source;
 
 const INDEX: &str = "Index/";
 const DOCUMENT: &str = "Index/Document.iwa";
+const NESTED_INDEX: &str = "Index.zip";
 
 /// Main parts of the packages before 2013, which were XML.
 const LEGACY: [&str; 4] = ["index.apxl", "index.xml", "index.apxl.gz", "index.xml.gz"];
@@ -16,6 +19,8 @@ const LEGACY: [&str; 4] = ["index.apxl", "index.xml", "index.apxl.gz", "index.xm
 /// An open package.
 pub(super) struct Package<'p> {
     outer: Archive<'p>,
+    /// The folder that everything stands in, with its slash; mostly none.
+    folder: String,
     nested: Nested<'p>,
 }
 
@@ -32,6 +37,8 @@ enum Nested<'p> {
 pub(super) struct Component<'a, 'p> {
     pub(super) archive: &'a Archive<'p>,
     pub(super) entry: Entry<'a>,
+    /// What its name begins with before the index.
+    folder: &'a str,
     /// Whether it stands in `Index.zip`.
     is_nested: bool,
 }
@@ -44,17 +51,23 @@ impl<'p> Package<'p> {
     /// that is no such package, and budget errors.
     pub(super) fn open(source: &'p Source) -> Result<Self> {
         let outer = Archive::open(source)?;
-        let nested = match outer.find_exact("Index.zip") {
-            Some(entry) if outer.find_exact(DOCUMENT).is_none() => match outer.nested(entry) {
+        let folder = find_folder(&outer);
+        let mut package = Self {
+            outer,
+            folder,
+            nested: Nested::Absent,
+        };
+        if package.document().is_none()
+            && let Some(entry) = package.find(NESTED_INDEX)
+        {
+            package.nested = match package.outer.nested(entry) {
                 Ok(archive) => Nested::Open(Box::new(archive)),
                 Err(error) if error.is_malformed() => Nested::Damaged,
                 Err(error) => return Err(error),
-            },
-            _ => Nested::Absent,
-        };
-        let package = Self { outer, nested };
+            };
+        }
         if package.document().is_none() && !package.has_damaged_index() {
-            if LEGACY.iter().any(|name| package.has(name)) {
+            if LEGACY.iter().any(|name| package.find(name).is_some()) {
                 return Err(ProbeError::unsupported_format(
                     "legacy XML iWork packages are not supported; modern IWA is required",
                 ));
@@ -66,9 +79,34 @@ impl<'p> Package<'p> {
         Ok(package)
     }
 
-    /// The entries of the package itself.
-    pub(super) fn outer(&self) -> &Archive<'p> {
-        &self.outer
+    /// The entries of the package itself, by their names in it.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, Entry<'_>)> {
+        self.outer.entries().filter_map(|entry| {
+            let name = entry.name().strip_prefix(self.folder.as_str())?;
+            (self.folder.is_empty() || !name.is_empty()).then_some((name, entry))
+        })
+    }
+
+    /// An entry of the package itself.
+    pub(super) fn find(&self, name: &str) -> Option<Entry<'_>> {
+        if self.folder.is_empty() {
+            self.outer.find_exact(name)
+        } else {
+            self.outer.find_exact(&format!("{}{name}", self.folder))
+        }
+    }
+
+    /// Reads an entry of the package itself.
+    ///
+    /// # Errors
+    /// As [`Archive::read`].
+    pub(super) fn read(&self, entry: Entry<'_>) -> Result<Vec<u8>> {
+        self.outer.read(entry)
+    }
+
+    /// Reads an entry of the package itself piece by piece.
+    pub(super) fn stream<'a>(&'a self, entry: Entry<'a>) -> EntryStream<'a, 'p> {
+        self.outer.stream(entry)
     }
 
     pub(super) fn has_damaged_index(&self) -> bool {
@@ -77,20 +115,27 @@ impl<'p> Package<'p> {
 
     /// Whether the package keeps what a password is checked against, or the hint for it.
     pub(super) fn has_password_verifier(&self) -> bool {
-        self.has(".iwpv2") || self.has(".iwph")
+        self.find(".iwpv2").is_some() || self.find(".iwph").is_some()
     }
 
     /// The component that holds the root object.
     pub(super) fn document(&self) -> Option<Component<'_, 'p>> {
-        self.archives().find_map(|(archive, is_nested)| {
-            let bare = || archive.find_exact("Document.iwa").filter(|_| is_nested);
-            let entry = archive.find_exact(DOCUMENT).or_else(bare)?;
-            Some(Component {
-                archive,
-                entry,
-                is_nested,
-            })
-        })
+        let component = |archive, entry, is_nested| Component {
+            archive,
+            entry,
+            folder: &self.folder,
+            is_nested,
+        };
+        if let Some(entry) = self.find(DOCUMENT) {
+            return Some(component(&self.outer, entry, false));
+        }
+        let Nested::Open(archive) = &self.nested else {
+            return None;
+        };
+        archive
+            .find_exact(DOCUMENT)
+            .or_else(|| archive.find_exact("Document.iwa"))
+            .map(|entry| component(archive, entry, true))
     }
 
     /// All components, the document first.
@@ -121,10 +166,6 @@ impl<'p> Package<'p> {
             .count()
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.outer.find_exact(name).is_some()
-    }
-
     /// The archives that components stand in, and whether each is the nested one.
     fn archives(&self) -> impl Iterator<Item = (&Archive<'p>, bool)> {
         let nested = match &self.nested {
@@ -135,25 +176,56 @@ impl<'p> Package<'p> {
     }
 
     fn all_components(&self) -> impl Iterator<Item = Component<'_, 'p>> {
-        self.archives().flat_map(|(archive, is_nested)| {
+        let folder = self.folder.as_str();
+        self.archives().flat_map(move |(archive, is_nested)| {
             archive
                 .entries()
-                .filter(|entry| is_iwa(entry.name()))
                 .map(move |entry| Component {
                     archive,
                     entry,
+                    folder,
                     is_nested,
                 })
+                .filter(|component| component.is_one())
         })
     }
 }
 
 impl<'a> Component<'a, '_> {
+    /// Whether the entry is a component of this package at all. What the Finder keeps of files'
+    /// attributes has their names, but is none.
+    fn is_one(&self) -> bool {
+        let name = self.entry.name();
+        let is_inside = self.is_nested || name.starts_with(self.folder);
+        is_inside && is_iwa(name) && !name.starts_with("__MACOSX/")
+    }
+
     /// The name within the index; `None` for a component that stands elsewhere.
     pub(super) fn name(&self) -> Option<&'a str> {
         let name = self.entry.name();
-        name.strip_prefix(INDEX).or(self.is_nested.then_some(name))
+        if self.is_nested {
+            return Some(name.strip_prefix(INDEX).unwrap_or(name));
+        }
+        name.strip_prefix(self.folder)?.strip_prefix(INDEX)
     }
+}
+
+/// The one folder that a compressed directory package stands in; empty where the package is the
+/// archive itself.
+fn find_folder(outer: &Archive<'_>) -> String {
+    let marks = || [DOCUMENT, NESTED_INDEX].into_iter().chain(LEGACY);
+    if marks().any(|mark| outer.find_exact(mark).is_some()) {
+        return String::new();
+    }
+    outer
+        .entries()
+        .find_map(|entry| {
+            let (folder, rest) = entry.name().split_once('/')?;
+            marks()
+                .any(|mark| rest == mark)
+                .then(|| format!("{folder}/"))
+        })
+        .unwrap_or_default()
 }
 
 fn is_iwa(name: &str) -> bool {

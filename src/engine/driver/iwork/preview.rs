@@ -2,8 +2,9 @@
 
 use super::image::{self, Dimensions};
 use super::limit;
+use super::package::Package;
 use crate::engine::catalogue::Target;
-use crate::engine::container::zip::{Archive, Entry};
+use crate::engine::container::zip::Entry;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
@@ -26,12 +27,12 @@ pub(super) fn is_preview(name: &str) -> bool {
 ///
 /// # Errors
 /// Budget errors.
-pub(super) fn put(package: &Archive<'_>, out: &mut Findings) -> Result<()> {
+pub(super) fn put(package: &Package<'_>, out: &mut Findings) -> Result<()> {
     let mut sizes = Vec::new();
     let mut length = 0;
-    for entry in package.entries().filter(|entry| is_preview(entry.name())) {
-        length += entry.name().len() + 40;
-        sizes.push((entry.name().to_owned(), size(package, entry)?));
+    for (name, entry) in package.entries().filter(|(name, _)| is_preview(name)) {
+        length += name.len() + 40;
+        sizes.push((name.to_owned(), size(package, entry)?));
     }
     limit::put(
         Target::IWORK_PREVIEW_DIMENSIONS,
@@ -43,7 +44,7 @@ pub(super) fn put(package: &Archive<'_>, out: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn size(package: &Archive<'_>, entry: Entry<'_>) -> Result<Value> {
+fn size(package: &Package<'_>, entry: Entry<'_>) -> Result<Value> {
     let mut head = Vec::new();
     let mut stream = package.stream(entry);
     while head.len() < REACH {

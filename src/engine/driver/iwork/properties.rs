@@ -1,9 +1,9 @@
 //! The property lists under `Metadata/`.
 
+use super::package::Package;
 use super::plist::{Plist, Scalar};
 use crate::contract::Confidence::High;
 use crate::engine::catalogue::Target;
-use crate::engine::container::zip::Archive;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
@@ -50,7 +50,7 @@ impl Properties {
     ///
     /// # Errors
     /// Budget errors. A list that is damaged or not there is noted.
-    pub(super) fn read(package: &Archive<'_>) -> Result<Self> {
+    pub(super) fn read(package: &Package<'_>) -> Result<Self> {
         Ok(Self {
             document: Part::read(package, PROPERTIES, Document::of)?,
             build: Part::read(package, HISTORY, last_build)?,
@@ -100,8 +100,8 @@ impl Properties {
 }
 
 impl<T> Part<T> {
-    fn read(package: &Archive<'_>, name: &str, of: fn(&Plist<'_>) -> T) -> Result<Self> {
-        let Some(entry) = package.find_exact(name) else {
+    fn read(package: &Package<'_>, name: &str, of: fn(&Plist<'_>) -> T) -> Result<Self> {
+        let Some(entry) = package.find(name) else {
             return Ok(Self::Absent);
         };
         match package.read(entry) {
