@@ -113,6 +113,7 @@ impl Admission {
             let (sender, turn) = oneshot::channel();
             (state.lanes.wait(lane, sender), turn)
         };
+        metrics::gauge!("deckprobe_queue_waiting").increment(1.0);
         let place = Place {
             admission: self,
             ticket,
@@ -206,6 +207,7 @@ impl Admission {
     }
 
     fn permit(self: &Arc<Self>, lane: Lane) -> Permit {
+        metrics::gauge!("deckprobe_permits_in_use").increment(1.0);
         Permit {
             admission: Arc::clone(self),
             lane,
@@ -239,6 +241,7 @@ impl State {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        metrics::gauge!("deckprobe_permits_in_use").decrement(1.0);
         self.admission.lock().lanes.give_back(self.lane);
         self.admission.serve();
     }
@@ -269,6 +272,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
+        metrics::gauge!("deckprobe_queue_waiting").decrement(1.0);
         let waiter = self.admission.lock().lanes.leave(self.ticket);
         drop(waiter);
     }

@@ -95,7 +95,8 @@ impl Core {
             };
             let (core, options) = (Arc::clone(&self), Arc::clone(&options));
             running.spawn(async move {
-                let reply = core.run(&record, &options, permit).await;
+                let tally = super::Tally { core: &core };
+                let reply = core.run(&record, &options, permit, tally).await;
                 room.send((index, reply));
             });
         }

@@ -65,6 +65,8 @@ pub(super) enum Broken {
     StdinClosed,
     /// The deadline passed.
     Deadline,
+    /// The deadline passed, and the child has not taken a byte of the record: it hung before.
+    DeafUntilDeadline,
     /// The process ended.
     Ended,
     /// It closed its output and lives, or has not ended yet.
@@ -135,6 +137,7 @@ impl Child {
             }
             Ok(_) if written < line.len() || untaken > 0 => Err(Broken::Hasty),
             Err(Broken::Ended | Broken::Closed) if nothing_taken => Err(Broken::NotTaken),
+            Err(Broken::Deadline) if nothing_taken => Err(Broken::DeafUntilDeadline),
             exchanged => exchanged,
         }
     }

@@ -16,6 +16,7 @@ use super::engine_cell::EngineCell;
 use super::failure::StartError;
 use super::keyed_pool::{KeyedPools, retire_all};
 use super::launcher::Applied;
+use super::log_gate::LogGate;
 use super::recycle::Reason;
 use super::stats::Stats;
 use super::strikes::Strikes;
@@ -50,6 +51,8 @@ pub(super) struct Core {
     /// What is in force in the last child that was started.
     confinement: Mutex<Option<Applied>>,
     replenishing: AtomicBool,
+    memory_is_unreadable: AtomicBool,
+    pub(super) lost_log: LogGate,
     next_id: AtomicU64,
     me: Weak<Core>,
 }
@@ -76,6 +79,8 @@ impl Core {
             live: Mutex::default(),
             confinement: Mutex::default(),
             replenishing: AtomicBool::new(false),
+            memory_is_unreadable: AtomicBool::new(false),
+            lost_log: LogGate::default(),
             next_id: AtomicU64::new(1),
             me: Weak::clone(me),
             settings,
@@ -93,11 +98,13 @@ impl Core {
     /// A process exists.
     pub(super) fn note_born(&self, shared: &Arc<Shared>) {
         self.live().insert(shared.id, Arc::clone(shared));
+        metrics::gauge!("deckprobe_children").increment(1.0);
     }
 
     /// A process has been reaped.
     pub(super) fn note_end(&self, shared: &Shared, reason: Reason) {
         self.live().remove(&shared.id);
+        metrics::gauge!("deckprobe_children").decrement(1.0);
         self.stats.count_end(reason);
     }
 
@@ -130,6 +137,17 @@ impl Core {
             tracing::warn!("this system offers no engine sandbox");
         }
         *known = applied.cloned();
+    }
+
+    /// The memory of children cannot be read here, so that limit is off; said once.
+    pub(super) fn note_unreadable_memory(&self) {
+        let limited = self.settings.max_rss_bytes.is_some();
+        if limited && !self.memory_is_unreadable.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the resident memory of engine processes cannot be read on this system; \
+                 DECKPROBE_MCP_MAX_RSS_MB has no effect"
+            );
+        }
     }
 
     pub(super) fn confinement(&self) -> Option<Applied> {

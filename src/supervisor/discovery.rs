@@ -9,7 +9,7 @@ use crate::contract::{Envelope, ErrorCode, Reply};
 use super::Discovery;
 use super::core::Core;
 use super::lanes::Lane;
-use super::tend;
+use super::start;
 
 /// Remembered answers. Only good ones are kept, and of those there are few: one a format.
 #[derive(Default)]
@@ -75,13 +75,13 @@ impl Core {
         let limit = self.settings.record_timeout;
         let core = Arc::clone(self);
         let answer = self.tracker.spawn(async move {
-            tend::run_once(&core, &engine, &arguments, slot, limit)
+            start::run_once(&core, &engine, &arguments, slot, limit)
                 .await
                 .map_err(|why| engine.cannot_start(&why))
         });
         let failure = |why: String| self.reply(&Envelope::new(ErrorCode::McpEngineFailure, why));
         let answer = answer.await.unwrap_or_else(|error| Err(error.to_string()));
-        let tend::Answer { status, output, .. } = answer.map_err(failure)?;
+        let start::Answer { status, output, .. } = answer.map_err(failure)?;
         let text = std::str::from_utf8(output.trim_ascii()).unwrap_or_default();
         if status.success() && text.starts_with('{') {
             let answer: Arc<str> = text.into();

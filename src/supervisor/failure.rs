@@ -19,6 +19,8 @@ pub(super) struct Failure {
 pub(super) enum Kind {
     /// No reply in time.
     Deadline(Duration),
+    /// No reply in time from a child that never read the record.
+    Deaf(Duration),
     /// The child ended.
     Ended {
         /// "exited with status 3", "was ended by signal 11 (SIGSEGV)".
@@ -42,12 +44,16 @@ impl Failure {
     /// The envelope. `asked_ms` is the caller's own `timeout_ms`.
     pub(super) fn envelope(&self, asked_ms: Option<u64>) -> Envelope {
         let code = match self.kind {
-            Kind::Deadline(_) => ErrorCode::McpTimeout,
+            Kind::Deadline(_) | Kind::Deaf(_) => ErrorCode::McpTimeout,
             Kind::Shutdown => ErrorCode::McpShuttingDown,
             _ => ErrorCode::McpEngineFailure,
         };
         let mut message = match &self.kind {
             Kind::Deadline(limit) => timeout_message(*limit, asked_ms),
+            Kind::Deaf(limit) => {
+                timeout_message(*limit, asked_ms)
+                    + "; it had not begun to read this record, which is not the cause"
+            }
             Kind::Ended { how, perhaps } => {
                 let perhaps = perhaps.as_ref().map(|why| format!(" ({why})"));
                 format!(
@@ -74,7 +80,7 @@ impl Failure {
 
     /// Whether the document may be the cause, so that its key gets a strike.
     pub(super) fn blames_the_document(&self) -> bool {
-        !matches!(self.kind, Kind::Shutdown)
+        !matches!(self.kind, Kind::Shutdown | Kind::Deaf(_))
     }
 }
 

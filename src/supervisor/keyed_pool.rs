@@ -22,7 +22,7 @@ use super::core::Core;
 use super::failure::StartError;
 use super::recycle::Reason;
 use super::resolve::Engine;
-use super::tend;
+use super::start;
 use super::worker::{Phase, Shared, Worker};
 
 /// Profiles that are remembered. A caller may send ten thousand different budgets.
@@ -108,8 +108,8 @@ impl Manager for Starter {
             limit,
         } = prepared;
         // Boxed: the way of a record is otherwise as large as that of a start, which is rare.
-        let start = tend::start(&core, &engine, &self.profile, slot, limit);
-        let started = Box::pin(start).await;
+        let starting = start::start(&core, &engine, &self.profile, slot, limit);
+        let started = Box::pin(starting).await;
         core.note_start(&started, attempt);
         started
     }

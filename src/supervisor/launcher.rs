@@ -19,6 +19,8 @@ use super::os;
 pub(super) const SUBCOMMAND: &str = "launch";
 /// What the launcher's first line on stderr begins with.
 pub(super) const MARK: &str = "deckprobe-mcp-launch:";
+/// Stands in place of a program when only the confinement is tried out.
+pub(super) const NOTHING: &str = "@nothing";
 /// Stands in place of a program for the built-in engine.
 pub(super) const BUILTIN: &str = "@builtin";
 /// Set in the environment of every child, so that one that turns out to be ourselves is recognised.
@@ -114,6 +116,9 @@ pub fn intercept_launch(
     match os::confine(&spec) {
         Ok(applied) => say(&Report::Applied(applied)),
         Err(reason) => return failed(reason),
+    }
+    if program == NOTHING {
+        return Some(ExitCode::SUCCESS);
     }
     if program == BUILTIN {
         os::watch_parent(spec.parent);

@@ -10,7 +10,7 @@
 //! record in flight never returns to its pool.
 //!
 //! Files: `lanes`, `admission` (permits) · `keyed_pool`, `checkout`, `lease` (children by profile) ·
-//! `child`, `tend`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
+//! `start`, `child`, `tend`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
 //! `engine_cell`, `discovery` (the engine) · `recycle`, `breaker`, `strikes` (what ends and what is
 //! held back) · `batch`, `drain`, `snapshot`, `stats` (the rest of the public face).
 
@@ -29,12 +29,14 @@ mod keyed_pool;
 mod lanes;
 mod launcher;
 mod lease;
+mod log_gate;
 mod os;
 mod recycle;
 mod resolve;
 mod settings;
 mod snapshot;
 mod spawner;
+mod start;
 mod stats;
 mod strikes;
 mod tend;
@@ -61,6 +63,7 @@ pub use batch::Batch;
 pub use drain::{DrainSummary, Waiting};
 pub use launcher::{Applied, CHILD_MARK, intercept_launch};
 pub use recycle::Reason;
+pub use resolve::check_sandbox;
 pub use settings::{EngineChoice, SandboxMode, Settings};
 pub use snapshot::{
     BreakerSummary, LatencyView, LimitsView, ProfileView, QueueView, Snapshot, Starts, WorkerView,
@@ -134,18 +137,15 @@ impl Supervisor {
     pub async fn probe(&self, record: &Record, options: &ProbeOptions) -> Reply {
         let core = &self.handle.core;
         let _under_way = core.calls.token();
+        let tally = Tally { core };
         let asked = Instant::now();
         let longest = core.settings.queue_timeout;
         match core.admission.acquire(Lane::Interactive, longest).await {
             Ok(permit) => {
                 core.stats.note_wait(asked.elapsed());
-                core.run(record, options, permit).await
+                core.run(record, options, permit, tally).await
             }
-            Err(refusal) => {
-                let reply = core.reply(&refusal.envelope());
-                core.stats.count_outcome(Ended::of(&reply));
-                reply
-            }
+            Err(refusal) => tally.done(core.reply(&refusal.envelope())),
         }
     }
 
@@ -214,16 +214,16 @@ impl Core {
         record: &Record,
         options: &ProbeOptions,
         permit: Permit,
+        tally: Tally<'_>,
     ) -> Reply {
-        let tally = Tally { core: self };
         let profile = options.profile();
         let span = tracing::debug_span!("record", %profile, outcome = tracing::field::Empty);
         let reply = self
             .attempts(record, options, &profile, Arc::new(permit))
             .instrument(span.clone())
             .await;
-        tally.done(&reply, &span);
-        reply
+        span.record("outcome", Ended::of(&reply).as_str());
+        tally.done(reply)
     }
 
     /// Tries a record; once more if the child proves to have been dead before it got it.
@@ -237,6 +237,7 @@ impl Core {
         if self.strikes.remembers_any() {
             let suspect = strikes::suspect(record, options).await;
             if let Some(refusal) = self.strikes.refusal(suspect, Instant::now()) {
+                self.stats.count_refused();
                 return self.reply(&refusal);
             }
         }
@@ -326,11 +327,10 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    fn done(self, reply: &Reply, span: &tracing::Span) {
-        let ended = Ended::of(reply);
-        span.record("outcome", ended.as_str());
-        self.core.stats.count_outcome(ended);
+    fn done(self, reply: Reply) -> Reply {
+        self.core.stats.count_outcome(Ended::of(&reply));
         std::mem::forget(self);
+        reply
     }
 }
 

@@ -14,8 +14,9 @@ use tokio::process::Command;
 use crate::contract::{CONTRACT_VERSION, Profile};
 
 use super::core::Core;
-use super::launcher::{self, CHILD_MARK, Confinement, SUBCOMMAND, Spec};
-use super::{EngineChoice, EngineInfo, EngineKind, SandboxMode, Settings, os, tend};
+use super::launcher::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec};
+use super::words::Words;
+use super::{EngineChoice, EngineInfo, EngineKind, SandboxMode, Settings, os, start};
 
 /// The engine's file name.
 const NAME: &str = if cfg!(windows) {
@@ -158,24 +159,58 @@ impl Engine {
     }
 
     fn spec(&self, settings: &Settings) -> Spec {
-        let sandbox = match settings.sandbox {
-            SandboxMode::Auto => Confinement::Auto,
-            SandboxMode::Require => Confinement::Require,
-            SandboxMode::Off => Confinement::Off,
-        };
         let external = self.info.kind == EngineKind::External;
-        Spec {
-            parent: std::process::id(),
-            sandbox,
-            memory: settings.max_memory_bytes,
-            // Never reached by a child that is recycled in time: a stop for one that got away.
-            cpu_seconds: settings
-                .max_age
-                .map(|age| age.as_secs().saturating_mul(4).max(3600)),
-            roots: settings.roots.clone(),
-            program: external.then(|| self.info.path.clone()),
-            script: self.script,
-        }
+        let program = external.then(|| self.info.path.clone());
+        spec(settings, program, self.script)
+    }
+}
+
+/// Tries out what confines children, in a process that does nothing else. Blocks for some
+/// milliseconds. For `doctor`, and for a server that must not start without the sandbox.
+///
+/// # Errors
+/// Why a child cannot be confined as the settings require.
+pub fn check_sandbox(settings: &Settings) -> Result<Applied, String> {
+    if !os::HAS_LAUNCHER {
+        return match settings.sandbox {
+            SandboxMode::Require => Err("this system offers no engine sandbox".to_owned()),
+            _ => Ok(Applied::default()),
+        };
+    }
+    let spec = spec(settings, None, false);
+    let spec = serde_json::to_string(&spec).unwrap_or_default();
+    let output = std::process::Command::new(own_program(settings)?)
+        .args([SUBCOMMAND, &spec, "--", launcher::NOTHING])
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let mut words = Words::new(true);
+    words.hear(&output.stderr);
+    match (words.applied(), words.launch_failure()) {
+        (Some(applied), _) => Ok(applied.clone()),
+        (None, Some(why)) => Err(why.to_owned()),
+        (None, None) => Err(format!("the launcher said nothing: {}", words.shown())),
+    }
+}
+
+fn spec(settings: &Settings, program: Option<PathBuf>, script: bool) -> Spec {
+    let sandbox = match settings.sandbox {
+        SandboxMode::Auto => Confinement::Auto,
+        SandboxMode::Require => Confinement::Require,
+        SandboxMode::Off => Confinement::Off,
+    };
+    Spec {
+        parent: std::process::id(),
+        sandbox,
+        memory: settings.max_memory_bytes,
+        // Never reached by a child that is recycled in time: a stop for one that got away.
+        cpu_seconds: settings
+            .max_age
+            .map(|age| age.as_secs().saturating_mul(4).max(3600)),
+        roots: settings.roots.clone(),
+        program,
+        script,
     }
 }
 
@@ -271,7 +306,7 @@ async fn examine(
         .await
         .map_err(|_| refuse("no room for another process"))?;
     let question = ["--version".to_owned()];
-    let answer = tend::run_once(core, &probe, &question, slot, limit)
+    let answer = start::run_once(core, &probe, &question, slot, limit)
         .await
         .map_err(|why| refuse(&why))?;
     if !answer.status.success() {

@@ -46,6 +46,8 @@ pub struct Snapshot {
     pub resent: u64,
     /// Documents remembered because they ended their child.
     pub suspects: usize,
+    /// Records refused because of that.
+    pub refused: u64,
     /// From hand-over to reply.
     pub record_latency: LatencyView,
     /// From call to permit.
@@ -200,6 +202,7 @@ impl Core {
             starts: Starts { ok, failed },
             resent: self.stats.retries(),
             suspects: self.strikes.remembered(),
+            refused: self.stats.refused(),
             record_latency: latency(&self.stats.records),
             queue_latency: latency(&self.stats.waits),
         }

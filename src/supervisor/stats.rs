@@ -20,12 +20,10 @@ pub(super) enum Ended {
     ShuttingDown,
     /// The caller left.
     Cancelled,
-    /// Refused because it killed before.
-    Refused,
 }
 
 impl Ended {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 8] = [
         Self::Ok,
         Self::Partial,
         Self::EngineError,
@@ -34,7 +32,6 @@ impl Ended {
         Self::Overloaded,
         Self::ShuttingDown,
         Self::Cancelled,
-        Self::Refused,
     ];
 
     pub(super) const fn as_str(self) -> &'static str {
@@ -47,7 +44,6 @@ impl Ended {
             Self::Overloaded => "overloaded",
             Self::ShuttingDown => "shutting_down",
             Self::Cancelled => "cancelled",
-            Self::Refused => "refused",
         }
     }
 
@@ -71,6 +67,7 @@ pub(super) struct Stats {
     started: AtomicU64,
     failed_starts: AtomicU64,
     retried: AtomicU64,
+    refused: AtomicU64,
     pub(super) records: Latencies,
     pub(super) waits: Latencies,
 }
@@ -83,6 +80,7 @@ impl Stats {
             started: AtomicU64::new(0),
             failed_starts: AtomicU64::new(0),
             retried: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             records: Latencies::new(),
             waits: Latencies::new(),
         }
@@ -114,6 +112,12 @@ impl Stats {
         metrics::counter!("deckprobe_resent_total").increment(1);
     }
 
+    /// A record was refused because its document ended children before.
+    pub(super) fn count_refused(&self) {
+        count(Some(&self.refused));
+        metrics::counter!("deckprobe_refused_total").increment(1);
+    }
+
     pub(super) fn note_wait(&self, wait: Duration) {
         self.waits.note(wait);
         metrics::histogram!("deckprobe_queue_wait_seconds").record(wait);
@@ -140,6 +144,10 @@ impl Stats {
 
     pub(super) fn retries(&self) -> u64 {
         read(&self.retried)
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        read(&self.refused)
     }
 }
 

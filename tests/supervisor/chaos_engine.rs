@@ -7,6 +7,7 @@
 //! `until:K:VERB` at the first K, counted in files beside the program, so that it outlives a process.
 #![allow(
     missing_docs,
+    unreachable_pub,
     unsafe_code,
     clippy::print_stdout,
     clippy::print_stderr,
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 
 const VERSION: &str = "2.4.0";
 
-fn main() {
+pub fn main() {
     let program = PathBuf::from(std::env::args_os().next().unwrap());
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "--linger") {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use deckprobe_mcp::contract::ErrorCode;
-use deckprobe_mcp::supervisor::{SandboxMode, Settings};
+use deckprobe_mcp::supervisor::{SandboxMode, Settings, check_sandbox};
 
 use super::harness::{Bench, assert_fails, json};
 
@@ -102,6 +102,15 @@ async fn require_is_met_or_refused() {
     } else {
         assert!(bench.snapshot().sandbox.unwrap().missing.is_empty());
     }
+    let checked = check_sandbox(&Settings {
+        sandbox: SandboxMode::Require,
+        ..bench.chaos.settings()
+    });
+    assert_eq!(
+        checked.is_err(),
+        reply.is_error(),
+        "the check says the same: {checked:?}"
+    );
     bench.assert_whole().await;
     let bench = Bench::new(|_| {});
     bench.assert_serves("reply.pdf").await;

@@ -50,6 +50,31 @@ async fn a_trickling_reply_is_under_the_same_deadline() {
     bench.assert_whole().await;
 }
 
+/// C7: reply and deadline at the same moment: one outcome, the right one, and nothing is left over for
+/// the next record.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_at_the_deadline_has_one_outcome() {
+    let bench = Bench::new(|settings| {
+        settings.max_concurrency = 1;
+        settings.record_timeout = Duration::from_millis(40);
+    });
+    let (mut good, mut late) = (0_u64, 0_u64);
+    for n in 0..40 {
+        let file = format!("wait:{}~{n}.pdf", 37 + n % 4);
+        let reply = bench.probe(&file).await;
+        if reply.is_error() {
+            assert_fails(&reply, ErrorCode::McpTimeout, &[]);
+            late += 1;
+        } else {
+            assert_answers(&reply, &file);
+            good += 1;
+        }
+    }
+    let outcomes = bench.snapshot().outcomes;
+    assert_eq!((outcomes["ok"], outcomes["timeout"]), (good, late));
+    bench.assert_whole().await;
+}
+
 /// D2: the caller's own budget is longer than ours: the answer says which one applied.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_says_which_of_two_limits_applied() {

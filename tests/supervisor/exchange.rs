@@ -46,6 +46,23 @@ async fn a_record_whose_write_failed_whole_goes_to_another_silently() {
     bench.assert_whole().await;
 }
 
+/// A child that hangs between two records: the second is answered in time, and is not blamed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_was_never_read_is_not_blamed() {
+    let bench = Bench::new(|settings| {
+        settings.record_timeout = Duration::from_millis(300);
+        settings.strikes = 1;
+    });
+    for _ in 0..2 {
+        bench.assert_serves("deaf.pdf").await;
+        let reply = bench.probe("reply~innocent.pdf").await;
+        let says = ["300 ms", "is not the cause"];
+        assert_fails(&reply, ErrorCode::McpTimeout, &says);
+    }
+    bench.assert_serves("reply~innocent.pdf").await;
+    bench.assert_whole().await;
+}
+
 /// B3, B5: it answers one record and never reads again; a record larger than the pipe then hangs in
 /// the write.
 #[tokio::test(flavor = "multi_thread")]
