@@ -1,7 +1,7 @@
 //! The engine's command line (contract §1).
 //!
-//! Everything that it prints on stdout is one JSON value a line, help and version excepted. Syntax
-//! errors are JSON too.
+//! Everything that it prints on stdout is JSON, help and version excepted: one value a line, unless it
+//! is asked to indent. Syntax errors are JSON too.
 
 mod arguments;
 

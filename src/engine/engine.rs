@@ -175,6 +175,21 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_costs_its_record_only_and_leaves_no_half_reply() {
+        let mut engine = Engine::with_request(Request::default());
+        let mut out = b"before".to_vec();
+        let outcome = engine.guarded(&mut out, |_, out| {
+            out.extend_from_slice(b"half a reply");
+            panic!("as a driver might")
+        });
+        let error = outcome.unwrap_err();
+        assert_eq!(error.code(), crate::contract::ErrorCode::ParserFailure);
+        assert!(error.message().starts_with("format parser failed: "));
+        assert_eq!(out, b"before");
+        assert_eq!(engine.answer(b"{}", 1, &mut out), Some(1));
+    }
+
+    #[test]
     fn a_line_that_is_not_utf8_costs_that_line_only() {
         let mut engine = Engine::with_request(Request::default());
         let mut out = Vec::new();

@@ -27,7 +27,7 @@ pub(crate) fn run(
     let mut line = Vec::new();
     let mut reply = Vec::new();
     loop {
-        let read = read_line(input, &mut line)?;
+        let read = read_line(input, &mut line, MAX_LINE_BYTES)?;
         if read == Read::End {
             return Ok(worst);
         }
@@ -56,15 +56,16 @@ pub(crate) fn run(
     }
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Read {
     Line,
     TooLong,
     End,
 }
 
-/// Reads one line with its line feed, or a last one without.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
+/// Reads one line with its line feed, or a last one without. Of a line with more than `most` bytes no
+/// more is held than that, and nothing is left.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Read> {
     line.clear();
     let mut too_long = false;
     loop {
@@ -82,7 +83,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
         }
         let end = memchr::memchr(b'\n', chunk).map(|at| at + 1);
         let taken = end.unwrap_or(chunk.len());
-        too_long |= line.len() + taken > MAX_LINE_BYTES;
+        too_long |= line.len() + taken > most;
         if too_long {
             *line = Vec::new();
         } else {
@@ -133,5 +134,25 @@ mod tests {
         );
         assert_eq!(worst, 2);
         assert_eq!(run_on(b""), (0, vec![]));
+    }
+
+    #[test]
+    fn a_line_without_end_is_skipped_and_the_next_one_is_read() {
+        let text = b"12345678\n123456789\n0123456789abcdef\n\n12345678\n0123456789";
+        let mut input = io::BufReader::with_capacity(3, &text[..]);
+        let mut line = Vec::new();
+        let mut next = || {
+            let read = read_line(&mut input, &mut line, 9).unwrap();
+            assert!(line.capacity() < 64);
+            (read, String::from_utf8(line.clone()).unwrap())
+        };
+        let whole = |text: &str| (Read::Line, text.to_owned());
+        assert_eq!(next(), whole("12345678\n"));
+        assert_eq!(next(), (Read::TooLong, String::new()));
+        assert_eq!(next(), (Read::TooLong, String::new()));
+        assert_eq!(next(), whole("\n"));
+        assert_eq!(next(), whole("12345678\n"));
+        assert_eq!(next(), (Read::TooLong, String::new()));
+        assert_eq!(next(), (Read::End, String::new()));
     }
 }
