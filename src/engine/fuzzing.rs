@@ -5,6 +5,8 @@
 use super::container::iwa;
 use super::driver::iwork;
 use super::engine::Engine;
+use super::jsonl;
+use super::request::Request;
 use super::source::{Source, SourceKind};
 
 /// A warm engine that looks at everything.
@@ -17,7 +19,15 @@ impl Prober {
     /// # Errors
     /// None, as long as these options are known.
     pub fn new() -> Result<Self, String> {
-        Engine::new(["-l", "deep", "-t", "@all"]).map(Self)
+        Self::with(&["-l", "deep", "-t", "@all"])
+    }
+
+    /// An engine with the options of a command line.
+    ///
+    /// # Errors
+    /// The message of the syntax error.
+    pub fn with(options: &[&str]) -> Result<Self, String> {
+        Engine::new(options.iter().copied()).map(Self)
     }
 
     /// The reply for a document under a name.
@@ -36,6 +46,15 @@ impl Prober {
         );
         out
     }
+}
+
+/// The replies to a whole stream of records.
+pub fn stream(bytes: &[u8]) -> Vec<u8> {
+    let mut engine = Engine::with_request(Request::default());
+    let mut out = Vec::new();
+    // Neither end is a file or a pipe here.
+    let _infallible = jsonl::run(&mut engine, &mut &bytes[..], &mut out);
+    out
 }
 
 /// An IWA component, as it stands in the package.

@@ -18,6 +18,7 @@ mod ooxml;
 mod pdf;
 mod planner;
 mod schema;
+mod seeds;
 
 /// What builds documents for more than one format.
 mod support {
