@@ -34,7 +34,7 @@ enum State {
 pub(super) fn run(args: &DoctorArgs) -> ExitCode {
     let mut findings = Findings::default();
     findings.add("version", State::Ok, env!("CARGO_PKG_VERSION"));
-    match Config::from_env(&(&args.root).into()) {
+    match Config::from_env(&args.root.quiet()) {
         Err(error) => {
             for problem in error.problems {
                 findings.add("configuration", State::Failed, problem);

@@ -74,11 +74,20 @@ fn configure(overrides: &Overrides) -> Result<Config, ExitCode> {
     Ok(config)
 }
 
-impl From<&RootArg> for Overrides {
-    fn from(root: &RootArg) -> Self {
-        Self {
-            root: root.root.clone(),
-            ..Self::default()
+impl RootArg {
+    /// For a server.
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            root: self.root.clone(),
+            ..Overrides::default()
+        }
+    }
+
+    /// For a command whose output people read: only what is wrong is logged.
+    fn quiet(&self) -> Overrides {
+        Overrides {
+            log: Some("warn"),
+            ..self.overrides()
         }
     }
 }

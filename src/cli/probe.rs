@@ -21,7 +21,7 @@ pub(super) fn run(args: &ProbeArgs) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let config = match configure(&(&args.root).into()) {
+    let config = match configure(&args.root.quiet()) {
         Ok(config) => config,
         Err(code) => return code,
     };

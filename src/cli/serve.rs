@@ -9,7 +9,7 @@ use crate::mcp;
 
 /// On standard input and output.
 pub(super) fn stdio(root: &RootArg) -> ExitCode {
-    match configure(&root.into()) {
+    match configure(&root.overrides()) {
         Ok(config) => block_on(async move { mcp::serve_stdio(&config).await }),
         Err(code) => code,
     }
@@ -23,7 +23,7 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
     };
     let overrides = Overrides {
         http: Some(address),
-        ..Overrides::from(&args.root)
+        ..args.root.overrides()
     };
     match configure(&overrides) {
         Ok(config) => super::block_on_threads(async move {

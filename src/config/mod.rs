@@ -97,6 +97,8 @@ pub enum LogFormat {
 pub struct Overrides {
     /// `--root DIR`: the single entry of the allow-list.
     pub root: Option<PathBuf>,
+    /// What is logged unless the variable says otherwise; for commands that people read.
+    pub log: Option<&'static str>,
     /// `--http ADDR`: serve HTTP there.
     #[cfg(feature = "http")]
     pub http: Option<std::net::SocketAddr>,
@@ -135,7 +137,7 @@ impl Config {
             inline_bytes: inline(&mut read, overrides),
             #[cfg(feature = "http")]
             http: None,
-            log: log(&mut read),
+            log: log(&mut read, overrides),
             warnings: Vec::new(),
         };
         #[cfg(feature = "http")]
@@ -229,9 +231,11 @@ fn inline(read: &mut Reader<'_>, overrides: &Overrides) -> Option<u64> {
     allowed.then_some(most)
 }
 
-fn log(read: &mut Reader<'_>) -> LogSettings {
+fn log(read: &mut Reader<'_>, overrides: &Overrides) -> LogSettings {
     let name = "DECKPROBE_MCP_LOG";
-    let filter = read.text(name).unwrap_or_else(|| "info".into());
+    let filter = read
+        .text(name)
+        .unwrap_or_else(|| overrides.log.unwrap_or("info").into());
     if let Err(error) = filter.parse::<tracing_subscriber::filter::Targets>() {
         read.problem(format!(
             "{name}={filter:?} is not accepted: a level (error, warn, info, debug, trace, off) or \

@@ -1,5 +1,6 @@
 //! The stdio server from its first line to its last child.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,6 +30,11 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// returns, no child is left.
 pub async fn serve_stdio(config: &Config) -> ExitCode {
     log_panics();
+    if std::io::stdin().is_terminal() {
+        tracing::info!(
+            "this is an MCP server; it waits for a client on standard input (see --help)"
+        );
+    }
     let supervisor = Supervisor::start(config.supervisor.clone());
     let eof = CancellationToken::new();
     let stop = CancellationToken::new();

@@ -83,3 +83,53 @@ fn each_kind_of_failure_has_its_code_its_status_and_its_hint() {
     }
     server.finish();
 }
+
+/// A real path that no JSON can carry is refused clearly, not handed to an engine in pieces.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_real_path_that_is_not_utf8_is_told_to_be_unreadable() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let desk = Desk::new();
+    let odd = desk
+        .root()
+        .join(std::ffi::OsStr::from_bytes(b"odd-\xff.docx"));
+    std::fs::copy(desk.path("good.docx"), &odd).unwrap();
+    symlink(&odd, desk.root().join("even.docx")).unwrap();
+    symlink("around", desk.root().join("around")).unwrap();
+    let mut server = Server::default();
+    for (name, part) in [("even.docx", "UTF-8"), ("around", "symbolic links")] {
+        let (code, message) = server.refusal("probe", json!({"path": desk.path(name)}));
+        assert_eq!(code, "MCP_PATH_UNREADABLE");
+        assert!(message.contains(part), "{message}");
+    }
+    server.finish();
+}
+
+/// Names that would be flags, lines or commands somewhere are names here.
+#[cfg(unix)]
+#[test]
+fn odd_names_are_probed_like_any_other() {
+    let desk = Desk::new();
+    let document = crate::common::documents::docx("odd");
+    let mut server = Server::default();
+    for name in [
+        "--strict.docx",
+        "-.docx",
+        "a b.docx",
+        "a\nb.docx",
+        "a\"b'.docx",
+        "\u{202e}xcod.docx",
+        "%2e%2e.docx",
+        "*.docx",
+        "$HOME.docx",
+        "a,b=c.docx",
+    ] {
+        let path = desk.put(name, &document);
+        let result = server.tool("probe", json!({"path": path, "targets": ["title"]}));
+        let report = &result["structuredContent"];
+        assert_eq!(report["input"]["display_name"], name, "{result}");
+        assert_eq!(report["results"]["document.title"]["value"], "odd");
+    }
+    server.finish();
+}

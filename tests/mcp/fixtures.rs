@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::common::documents;
-use crate::wire::binary;
+use crate::wire::{Server, binary};
 
 /// Writes the fixtures anew: `cargo test --test mcp -- --ignored fixtures_are_written`.
 #[test]
@@ -19,6 +19,24 @@ fn fixtures_are_written() {
         &documents::docx("Quarterly figures"),
     );
     documents::write(&fixtures, "page.pdf", &documents::pdf());
+}
+
+/// The worked example of `probe` in the README is what really comes out.
+#[test]
+fn the_worked_example_of_the_readme_is_true() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(home.join("README.md")).unwrap();
+    let section = readme.split("### `probe`").nth(1).unwrap();
+    let mut blocks = section
+        .split("```json")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap());
+    let arguments: Value = serde_json::from_str(blocks.next().unwrap()).unwrap();
+    let expected: Value = serde_json::from_str(blocks.next().unwrap()).unwrap();
+    let mut server = Server::open(binary().current_dir(home));
+    let result = server.tool("probe", arguments);
+    assert_eq!(result["structuredContent"], expected);
+    server.finish();
 }
 
 #[test]

@@ -52,6 +52,12 @@ impl HttpServer {
         exchange(self.address, &request.bytes())
     }
 
+    /// The pool as the server shows it.
+    pub(crate) fn pool(&self) -> Value {
+        let read = self.call("resources/read", json!({"uri": "deckprobe://pool"}));
+        serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap()
+    }
+
     /// A request of the handshake generation, without a session.
     pub(crate) fn call(&self, method: &str, params: Value) -> Value {
         self.send(&Request::rpc(method, params)).json()
@@ -235,6 +241,16 @@ fn unchunk(mut rest: &str) -> String {
         rest = tail[size..].trim_start_matches("\r\n");
     }
     out
+}
+
+/// Waits until a child has been given a record. A process alone does not tell: it may still be starting,
+/// and a call that goes away by then leaves it idle.
+pub(crate) fn until_busy(mut pool: impl FnMut() -> Value) {
+    eventually("a worker is busy", || {
+        let pool = pool();
+        let workers = pool["workers"].as_array().unwrap();
+        workers.iter().any(|worker| worker["state"] == "busy")
+    });
 }
 
 /// Waits until a condition holds.

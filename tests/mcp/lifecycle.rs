@@ -55,6 +55,35 @@ fn a_script_that_pipes_everything_at_once_gets_every_answer() {
     assert_eq!(answers, (0..=50).collect());
 }
 
+/// Clients of the Node family give socket pairs, not pipes.
+#[cfg(unix)]
+#[test]
+fn socket_pairs_work_like_pipes() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    let (mut input, theirs_in) = UnixStream::pair().unwrap();
+    let (output, theirs_out) = UnixStream::pair().unwrap();
+    let mut child = binary()
+        .stdin(OwnedFd::from(theirs_in))
+        .stdout(OwnedFd::from(theirs_out))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    output.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut lines = BufReader::new(output).lines();
+    for id in 0..200 {
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        writeln!(input, "{ping}").unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["id"], id);
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert!(lines.next().is_none());
+}
+
 #[test]
 fn an_end_before_the_first_word_is_a_clean_one() {
     let started = Instant::now();

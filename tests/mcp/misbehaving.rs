@@ -7,8 +7,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::chaos::Chaos;
-use crate::http::{HttpServer, Request, eventually};
+use crate::http::{HttpServer, Request, eventually, until_busy};
 use crate::wire::Server;
+
+/// A server whose engine has answered once, so that a busy worker is one that has a record.
+fn warm(command: &mut std::process::Command, chaos: &Chaos) -> Server {
+    let mut server = Server::open(command);
+    server.tool("probe", chaos.probe("reply~first"));
+    server
+}
 
 fn code(entry: &Value) -> &str {
     entry["report"]["error"]["code"].as_str().unwrap_or("ok")
@@ -52,7 +59,10 @@ fn a_hung_record_times_out_alone_among_its_neighbours() {
 #[test]
 fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
     let chaos = Chaos::new();
-    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "700"));
+    let mut server = warm(
+        chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "700"),
+        &chaos,
+    );
     for (verbs, expected, advice) in [
         ("silent~a", "MCP_TIMEOUT", "do not resend"),
         ("signal:11~b", "MCP_ENGINE_FAILURE", "did not survive"),
@@ -96,9 +106,9 @@ fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
 #[test]
 fn cancelling_a_call_kills_its_child_and_frees_its_place() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     let begun = Instant::now();
     server.send(
         &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -128,7 +138,7 @@ fn cancelling_a_call_kills_its_child_and_frees_its_place() {
 #[test]
 fn a_cancelled_batch_starts_nothing_more_and_stops_its_progress() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     let paths: Vec<String> = (0..30)
         .map(|at| chaos.path(&format!("wait:300~{at}")))
         .collect();
@@ -163,7 +173,10 @@ fn a_cancelled_batch_starts_nothing_more_and_stops_its_progress() {
 #[test]
 fn progress_grows_is_paced_and_ends_before_the_reply() {
     let chaos = Chaos::new();
-    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_MAX_CONCURRENCY", "2"));
+    let mut server = warm(
+        chaos.command().env("DECKPROBE_MCP_MAX_CONCURRENCY", "2"),
+        &chaos,
+    );
     let paths: Vec<String> = (0..40)
         .map(|at| chaos.path(&format!("wait:40~{at}")))
         .collect();
@@ -210,7 +223,7 @@ fn progress_grows_is_paced_and_ends_before_the_reply() {
 #[test]
 fn a_slow_probe_shows_that_it_lives() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     let id = server.ask(
         "tools/call",
         json!({"name": "probe", "arguments": chaos.probe("wait:4500"),
@@ -231,9 +244,9 @@ fn a_slow_probe_shows_that_it_lives() {
 #[test]
 fn a_full_queue_is_told_at_once() {
     let chaos = Chaos::new();
-    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_MAX_QUEUE", "1"));
+    let mut server = warm(chaos.command().env("DECKPROBE_MCP_MAX_QUEUE", "1"), &chaos);
     let running = server.ask_tool("probe", chaos.probe("wait:1500~1"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     let waiting = server.ask_tool("probe", chaos.probe("reply~2"));
     // The second one may still be on its way into the queue.
     eventually("the queue is full", || {
@@ -260,9 +273,12 @@ fn a_full_queue_is_told_at_once() {
 #[test]
 fn a_call_that_waits_too_long_is_told_so() {
     let chaos = Chaos::new();
-    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", "300"));
+    let mut server = warm(
+        chaos.command().env("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", "300"),
+        &chaos,
+    );
     let running = server.ask_tool("probe", chaos.probe("wait:2500"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     let (code, message) = server.refusal("probe", chaos.probe("reply"));
     assert_eq!(code, "MCP_OVERLOADED", "{message}");
     assert_ne!(server.answer(running)["result"]["isError"], true);
@@ -276,11 +292,13 @@ fn signal(server: &Server, signal: Signal) {
 #[test]
 fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
-    let running = server.ask_tool("probe", chaos.probe("wait:1500"));
-    chaos.wait_for(1);
+    let mut server = warm(&mut chaos.command(), &chaos);
+    let running = server.ask_tool("probe", chaos.probe("wait:2000"));
+    until_busy(|| server.pool());
     let waiting = server.ask_tool("probe", chaos.probe("reply~waiting"));
-    std::thread::sleep(Duration::from_millis(200));
+    eventually("the other one waits", || {
+        server.pool()["queue"]["waiting"] == 1
+    });
     signal(&server, Signal::TERM);
     let told = server.answer(waiting)["result"]["structuredContent"]["error"]["code"].clone();
     assert_eq!(told, "MCP_SHUTTING_DOWN");
@@ -290,7 +308,7 @@ fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
     let finished = server.answer(running);
     assert_eq!(
         finished["result"]["structuredContent"]["input"]["display_name"],
-        "wait:1500.pdf"
+        "wait:2000.pdf"
     );
     assert!(server.wait().success());
     chaos.wait_for(0);
@@ -299,9 +317,9 @@ fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
 #[test]
 fn a_second_signal_ends_at_once_children_included() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     server.ask_tool("probe", chaos.probe("spin"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     let begun = Instant::now();
     signal(&server, Signal::TERM);
     std::thread::sleep(Duration::from_millis(200));
@@ -315,9 +333,9 @@ fn a_second_signal_ends_at_once_children_included() {
 #[test]
 fn a_killed_server_takes_its_busy_child_with_it() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     server.ask_tool("probe", chaos.probe("spin"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     signal(&server, Signal::KILL);
     server.wait();
     chaos.wait_for(0);
@@ -326,10 +344,10 @@ fn a_killed_server_takes_its_busy_child_with_it() {
 #[test]
 fn the_end_of_input_waits_no_longer_than_it_is_told() {
     let chaos = Chaos::new();
-    let mut server = Server::open(chaos.command().env("DECKPROBE_MCP_DRAIN_MS", "600"));
+    let mut server = warm(chaos.command().env("DECKPROBE_MCP_DRAIN_MS", "600"), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
     let waiting = server.ask_tool("probe", chaos.probe("reply"));
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     server.close_stdin();
     for id in [hung, waiting] {
         let answer = server.answer(id);
@@ -346,14 +364,14 @@ fn the_end_of_input_waits_no_longer_than_it_is_told() {
 #[test]
 fn a_long_call_is_answered_after_the_end_of_input() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
+    let mut server = warm(&mut chaos.command(), &chaos);
     let id = server.ask(
         "tools/call",
         json!({"name": "probe_batch",
         "arguments": {"paths": [chaos.path("wait:3200~1"), chaos.path("wait:3200~2")]},
         "_meta": {"progressToken": "p"}}),
     );
-    chaos.wait_for(1);
+    until_busy(|| server.pool());
     server.close_stdin();
     let reports = server.answer(id)["result"]["structuredContent"]["reports"].clone();
     assert_eq!(
@@ -374,7 +392,8 @@ fn a_long_call_is_answered_after_the_end_of_input() {
 fn an_http_client_that_leaves_cancels_its_call() {
     use std::io::Write;
     let chaos = Chaos::new();
-    let server = HttpServer::start(&mut chaos.command());
+    let server = HttpServer::start(chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "60000"));
+    server.send(&Request::tool("probe", chaos.probe("reply")));
     let call = json!({"name": "probe", "arguments": chaos.probe("silent")});
     for request in [
         Request::rpc("tools/call", call.clone()),
@@ -383,7 +402,7 @@ fn an_http_client_that_leaves_cancels_its_call() {
         let mut stream = TcpStream::connect(server.address).unwrap();
         let request = request.with("Connection", "keep-alive");
         stream.write_all(&request.bytes()).unwrap();
-        chaos.wait_for(1);
+        until_busy(|| server.pool());
         drop(stream);
         chaos.wait_for(0);
     }
@@ -434,27 +453,50 @@ fn progress_over_http_comes_as_a_stream() {
 fn an_http_server_finishes_what_is_in_flight_after_a_signal() {
     let chaos = Chaos::new();
     let mut server = HttpServer::start(&mut chaos.command());
+    server.send(&Request::tool("probe", chaos.probe("reply")));
     let address = server.address;
-    let request = Request::tool("probe", chaos.probe("wait:1500"));
+    let request = Request::tool("probe", chaos.probe("wait:2000"));
     let running = std::thread::spawn(move || crate::http::exchange(address, &request.bytes()));
-    chaos.wait_for(1);
-    std::thread::sleep(Duration::from_millis(300));
+    until_busy(|| server.pool());
     kill_process(Pid::from_child(&server.child), Signal::TERM).unwrap();
     let answer = running.join().unwrap().json();
     assert_eq!(
-        answer["result"]["structuredContent"]["input"]["display_name"], "wait:1500.pdf",
+        answer["result"]["structuredContent"]["input"]["display_name"], "wait:2000.pdf",
         "{answer}"
     );
     assert!(server.child.wait().unwrap().success());
     chaos.wait_for(0);
 }
 
+/// Discovery never changes for one engine: the first answer is kept, and later ones need no worker.
+#[test]
+fn discovery_is_answered_from_memory_while_every_worker_is_busy() {
+    let chaos = Chaos::new();
+    let mut server = warm(&mut chaos.command(), &chaos);
+    let formats = server.tool("list_formats", json!({}));
+    let targets = server.tool("list_targets", json!({"format": "pdf", "detail": "full"}));
+    let schema = server.request("resources/read", json!({"uri": "deckprobe://schema"}));
+    let hung = server.ask_tool("probe", chaos.probe("silent"));
+    eventually("the only worker is busy", || chaos.living() == 1);
+    assert_eq!(server.tool("list_formats", json!({})), formats);
+    let again = server.tool("list_targets", json!({"format": "pdf", "detail": "full"}));
+    assert_eq!(again, targets);
+    let again = server.request("resources/read", json!({"uri": "deckprobe://schema"}));
+    assert_eq!(again["result"], schema["result"]);
+    assert_eq!(chaos.living(), 1, "nothing was started for it");
+    assert!(!server.seen.iter().any(|line| line["id"] == hung));
+    server.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": hung}}),
+    );
+    server.finish();
+}
+
 /// The pool as a resource, while it works.
 #[test]
 fn the_pool_resource_is_live_and_needs_no_worker() {
     let chaos = Chaos::new();
-    let mut server = Server::open(&mut chaos.command());
-    server.tool("probe", chaos.probe("reply"));
+    let mut server = warm(&mut chaos.command(), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
     let read = server.request("resources/read", json!({"uri": "deckprobe://pool"}));
     let text = read["result"]["contents"][0]["text"].as_str().unwrap();

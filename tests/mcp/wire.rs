@@ -200,6 +200,12 @@ impl Server {
         status
     }
 
+    /// The pool as the server shows it.
+    pub(crate) fn pool(&mut self) -> Value {
+        let read = self.request("resources/read", json!({"uri": "deckprobe://pool"}));
+        serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap()
+    }
+
     /// Closes its input and waits for its end.
     pub(crate) fn finish(mut self) {
         self.close_stdin();
