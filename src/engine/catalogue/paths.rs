@@ -686,7 +686,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
             T::PAGES_CACHED_PAGE_COUNT,
             T::PAGES_TABLE_COUNT,
         ]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::QUALITY_MISSING_ASSETS]),
         when: None,
     },
 ];

@@ -140,6 +140,7 @@ impl Package {
             )
             .with("Metadata/BuildVersionHistory.plist", history)
             .with("Metadata/DocumentIdentifier", "F00D")
+            .component("Metadata", &[(3, 11_006, message().number(1, 99))])
     }
 
     /// Adds an entry, or replaces the one of that name.

@@ -129,7 +129,7 @@ fn a_root_that_cannot_be_read_leaves_the_package() {
         &[
             ("security.encrypted", json!(false)),
             ("document.application", json!("Apple Numbers")),
-            ("iwork.iwa_entry_count", json!(6)),
+            ("iwork.iwa_entry_count", json!(7)),
             ("quality.corrupted", json!(true)),
         ],
     );

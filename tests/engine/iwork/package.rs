@@ -341,8 +341,8 @@ fn pictures_and_assets_are_counted_and_measured() {
                 "iwork.asset_type_counts",
                 json!({"audio": 1, "font": 1, "image": 1, "other": 1, "video": 1}),
             ),
-            ("iwork.iwa_entry_count", json!(3)),
-            ("iwork.package_entry_count", json!(16)),
+            ("iwork.iwa_entry_count", json!(4)),
+            ("iwork.package_entry_count", json!(17)),
         ],
     );
     let report = deep("a.pages", &text("x").build());
@@ -352,6 +352,32 @@ fn pictures_and_assets_are_counted_and_measured() {
             ("iwork.has_preview", json!(false)),
             ("iwork.preview_dimensions", json!({})),
         ],
+    );
+}
+
+#[test]
+fn an_asset_that_is_named_and_not_there_is_missing() {
+    let data = |name: &str| {
+        message()
+            .number(1, 9)
+            .bytes(3, "picture.png")
+            .bytes(4, name)
+    };
+    // The last comes with the application and has no file.
+    let list = message()
+        .message(4, &data("picture-9.png"))
+        .message(4, &data("").bytes(5, "theme/picture"));
+    let package = text("x").component("Metadata", &[(2, 11_006, list)]);
+    let whole = package.clone().with("Data/picture-9.png", PNG);
+    for (package, expected) in [(&whole, false), (&package, true)] {
+        for bytes in [package.build(), package.build_in_folder("x")] {
+            let report = deep("a.pages", &bytes);
+            assert_values(&report, &[("quality.missing_assets", json!(expected))]);
+        }
+    }
+    assert_unknown(
+        &deep("a.pages", &text("x").without("Index/Metadata.iwa").build()),
+        &["quality.missing_assets"],
     );
 }
 
@@ -388,6 +414,6 @@ fn a_large_document_costs_its_beginning_at_header() {
     assert!(cost > 12_000_000, "{cost}");
     assert_eq!(
         value(&report, "iwork.archive_object_count"),
-        Some(&json!(121 + 2))
+        Some(&json!(121 + 3))
     );
 }

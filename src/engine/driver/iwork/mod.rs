@@ -3,6 +3,7 @@
 //! One driver, since the three share the package, the components and most of the objects in them;
 //! [`keynote`], [`numbers`] and [`pages`] know what is special.
 
+mod assets;
 mod content;
 mod image;
 mod inventory;
@@ -180,11 +181,18 @@ impl Iwork<'_> {
 
     fn objects(&self, out: &mut Findings) {
         if self.is_encrypted {
-            for target in PathId::IworkIwaObjects.spec().targets.iter() {
+            let path = PathId::IworkIwaObjects.spec();
+            for target in path.targets.union(path.ours).iter() {
                 out.unknown(target);
             }
             return;
         }
+        out.put_or_unknown(
+            Target::QUALITY_MISSING_ASSETS,
+            self.scan.assets.are_missing(&self.package),
+            Exact,
+            "package metadata and entries",
+        );
         self.scan
             .content
             .deep(&self.scan.tables, self.scan.damage, out);

@@ -4,6 +4,7 @@
 //! metadata targets need (the slide tree, the sheets); and everything, for deep. No payload is kept:
 //! each message that matters leaves a few numbers.
 
+use super::assets::Assets;
 use super::content::Content;
 use super::package::{Component, Package};
 use super::tables::Tables;
@@ -19,6 +20,7 @@ pub(super) struct Scan {
     pub(super) root: Option<Root>,
     pub(super) content: Content,
     pub(super) tables: Tables,
+    pub(super) assets: Assets,
     pub(super) census: Census,
     pub(super) damage: Damage,
     progress: Progress,
@@ -94,6 +96,7 @@ impl Scan {
             root: None,
             content: Content::new(profile),
             tables: Tables::new(profile),
+            assets: Assets::default(),
             census: Census::default(),
             damage: Damage::default(),
             progress: Progress::Nothing,
@@ -175,6 +178,7 @@ impl Scan {
             root: &mut self.root,
             content: &mut self.content,
             tables: &mut self.tables,
+            assets: &mut self.assets,
         };
         match iwa::walk(decoder, &mut self.census, &mut look) {
             Ok(()) => Ok(true),
@@ -198,6 +202,7 @@ struct Look<'s> {
     root: &'s mut Option<Root>,
     content: &'s mut Content,
     tables: &'s mut Tables,
+    assets: &'s mut Assets,
 }
 
 impl Look<'_> {
@@ -209,8 +214,9 @@ impl Look<'_> {
 impl Visitor for Look<'_> {
     fn wants(&mut self, identifier: u64, kind: u32) -> bool {
         let as_content = self.goal > Progress::Root && self.content.wants(identifier, kind);
-        let as_table = self.goal == Progress::Everything && self.tables.wants(kind);
-        as_content || as_table || self.wants_as_root(kind)
+        let as_part = self.goal == Progress::Everything
+            && (self.tables.wants(kind) || self.assets.wants(kind));
+        as_content || as_part || self.wants_as_root(kind)
     }
 
     fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), Broken> {
@@ -222,6 +228,7 @@ impl Visitor for Look<'_> {
         }
         if self.goal == Progress::Everything {
             self.tables.message(identifier, kind, payload)?;
+            self.assets.message(kind, payload)?;
         }
         Ok(())
     }
