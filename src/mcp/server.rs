@@ -69,6 +69,18 @@ impl Server {
         })
     }
 
+    /// The result of a handler; one that panicked is an error like any other.
+    async fn settled(
+        &self,
+        carrier: &Carrier,
+        outcome: Result<Result<CallToolResult, ErrorData>, String>,
+    ) -> Result<CallToolResult, ErrorData> {
+        match outcome {
+            Ok(outcome) => outcome,
+            Err(panic) => Ok(self.panicked(carrier, &panic).await),
+        }
+    }
+
     async fn panicked(&self, carrier: &Carrier, panic: &str) -> CallToolResult {
         let envelope = Envelope::new(
             ErrorCode::McpEngineFailure,
@@ -135,10 +147,7 @@ impl ServerHandler for Server {
         let Some(outcome) = context.ct.run_until_cancelled(call).await else {
             return Ok(CallToolResult::error(Vec::new()).into());
         };
-        let mut result = match outcome {
-            Ok(outcome) => outcome?,
-            Err(panic) => self.panicked(&carrier, &panic).await,
-        };
+        let mut result = self.settled(&carrier, outcome).await?;
         if is_modern(&context) {
             sign(&mut result.meta);
         }
@@ -304,4 +313,38 @@ fn sign(meta: &mut Option<MetaObject>) {
 
 fn identity() -> Implementation {
     Implementation::new("deckprobe", env!("CARGO_PKG_VERSION")).with_title("DeckProbe")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Overrides;
+    use crate::supervisor::EngineChoice;
+
+    #[tokio::test]
+    async fn a_panic_in_a_handler_is_an_error_result_and_the_next_call_runs() {
+        let nothing = |_: &str| None;
+        let mut config = Config::load(&nothing, std::iter::empty(), &Overrides::default()).unwrap();
+        // No engine is started: the handler never gets there.
+        config.supervisor.engine = EngineChoice::External;
+        config.supervisor.bin = Some("/no/such/engine".into());
+        config.supervisor.prewarm = 0;
+        let server = Server::new(&config, Supervisor::start(config.supervisor.clone()));
+
+        let broken = caught(async { panic!("out of {}", "luck\u{1b}") }).await;
+        let result = server.settled(&Carrier::Tree, broken).await.unwrap();
+        assert_eq!(result.is_error, Some(true));
+        let envelope = result.structured_content.unwrap();
+        assert_eq!(envelope["error"]["code"], "MCP_ENGINE_FAILURE");
+        let message = envelope["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("out of luck") && !message.contains('\u{1b}'),
+            "{message}"
+        );
+        assert_eq!(result.content.len(), 2, "the envelope and a hint");
+
+        let fine = caught(async { Ok(CallToolResult::success(Vec::new())) }).await;
+        let result = server.settled(&Carrier::Tree, fine).await.unwrap();
+        assert_eq!(result.is_error, Some(false));
+    }
 }

@@ -204,3 +204,32 @@ fn no_engine_is_needed_to_refuse() {
     assert!(message.contains("/no/such/engine"), "{message}");
     server.finish();
 }
+
+/// Documents inside calls are for remote callers; on stdio somebody has to ask for them.
+#[test]
+fn a_document_inside_a_call_is_taken_on_stdio_when_it_is_asked_for() {
+    use base64::Engine as _;
+    let mut server = Server::open(binary().env("DECKPROBE_MCP_INLINE", "on"));
+    let document = crate::common::documents::docx("inline");
+    let base64 = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+    let result = server.tool(
+        "probe",
+        json!({"name": "x.docx", "data_base64": base64(&document), "targets": ["title"]}),
+    );
+    let report = &result["structuredContent"];
+    assert_eq!(report["results"]["document.title"]["value"], "inline");
+    // As large as it may be: the line is longer than any other line may be.
+    let call = |data: String| json!({"name": "x.pdf", "data_base64": data, "targets": ["@header"]});
+    let mut document = crate::common::documents::pdf();
+    document.resize(8 * 1024 * 1024, 0);
+    let result = server.tool("probe", call(base64(&document)));
+    assert_eq!(
+        result["structuredContent"]["input"]["file_size"],
+        8 * 1024 * 1024
+    );
+    document.push(0);
+    let (code, message) = server.refusal("probe", call(base64(&document)));
+    assert_eq!(code, "MCP_INVALID_ARGUMENT");
+    assert!(message.contains("8388609"), "{message}");
+    server.finish();
+}

@@ -346,8 +346,8 @@ fn the_end_of_input_waits_no_longer_than_it_is_told() {
     let chaos = Chaos::new();
     let mut server = warm(chaos.command().env("DECKPROBE_MCP_DRAIN_MS", "600"), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
-    let waiting = server.ask_tool("probe", chaos.probe("reply"));
     until_busy(|| server.pool());
+    let waiting = server.ask_tool("probe", chaos.probe("reply"));
     server.close_stdin();
     for id in [hung, waiting] {
         let answer = server.answer(id);
