@@ -136,10 +136,13 @@ fn read_info(info: &[u8], messages: &mut Vec<(u32, u64)>) -> Result<u64, Broken>
                 number: 1,
                 value: Wire::Varint(id),
             } => identifier = id,
+            // More than the limit are not kept: counting them will end the walk.
             Field {
                 number: 2,
                 value: Wire::Bytes(message),
-            } => messages.push(read_message_info(message)?),
+            } if messages.len() as u64 <= MAX_OBJECTS => {
+                messages.push(read_message_info(message)?);
+            }
             _ => {}
         }
     }

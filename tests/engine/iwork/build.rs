@@ -59,6 +59,14 @@ impl Message {
         self
     }
 
+    /// The bytes of the message with their length before them, as an archive's header stands.
+    pub(crate) fn with_length(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.0.len() as u64);
+        out.extend(&self.0);
+        out
+    }
+
     /// Bytes as they are.
     pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
         self.0.extend(bytes);

@@ -9,7 +9,7 @@ use crate::harness::{Engine, shared, value};
 fn known_facts_of_real_documents_are_found() {
     let Some(shared) = shared() else { return };
     let table = std::fs::read_to_string(shared.join("golden/truth.jsonl")).unwrap();
-    let mut engine = Engine::start(&["-l", "d", "-t", "@all"]);
+    let mut engine = Engine::start(&["-l", "d", "-t", "@all", "-T", "60000"]);
     let (mut facts, mut missed) = (0, Vec::new());
     for line in table.lines() {
         let row: Value = serde_json::from_str(line).unwrap();

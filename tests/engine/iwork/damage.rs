@@ -297,6 +297,35 @@ fn long_values_are_left_out_of_the_reply() {
 }
 
 #[test]
+fn lists_that_no_document_has_are_damage_and_take_no_memory() {
+    let many = |field: u64| message().raw(&[field as u8 * 8 + 2, 2, 8, 5].repeat(1_000_001));
+    let show = message().message(3, &many(2));
+    let root = message().message(2, &reference(2)).bytes(3, "");
+    let key = presentation().component("Document", &[(1, 1, root), (2, 2, show)]);
+    let report = deep("a.key", &key.build());
+    assert_values(&report, &[("quality.corrupted", json!(true))]);
+    assert_eq!(
+        report["results"]["keynote.slide_count"]["status"],
+        "estimated"
+    );
+
+    let data = message().raw(&[0x22, 3, 0x22, 1, b'x'].repeat(1_000_001));
+    let pages = text("abc").component("Metadata", &[(3, 11_006, data)]);
+    let report = deep("a.pages", &pages.build());
+    assert_unknown(&report, &["quality.missing_assets"]);
+    assert_values(&report, &[("pages.body_text_length", json!(3))]);
+
+    // An archive with more messages than a document may have objects.
+    let info = message().number(1, 7).raw(&[0x12, 0].repeat(1_000_001));
+    let slab = chunks(&info.with_length());
+    let report = deep("a.pages", &text("abc").with("Index/Slab.iwa", slab).build());
+    assert_eq!(
+        report["results"]["quality.corrupted"]["status"],
+        "budget_exceeded"
+    );
+}
+
+#[test]
 fn every_beginning_and_every_flipped_byte_gets_one_reply() {
     let mut engine = Engine::start(&["-l", "d", "-t", "@all"]);
     let answers = |report: &Value| report["status"].is_string();

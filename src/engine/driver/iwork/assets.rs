@@ -1,5 +1,6 @@
 //! Which data assets the document counts on.
 
+use super::limit;
 use super::package::Package;
 use crate::engine::container::iwa::{Broken, Fields};
 
@@ -30,6 +31,7 @@ impl Assets {
                 && let Some(data) = field.value.bytes()
             {
                 named.extend(read_file_name(data)?);
+                limit::check_items(named.len())?;
             }
         }
         self.named = Some(named);

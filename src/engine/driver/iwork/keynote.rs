@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use super::limit;
 use super::package::Package;
 use super::scan::Damage;
 use super::size::{self, Size, SizeTargets};
@@ -29,6 +30,8 @@ pub(super) struct Keynote {
     show: Option<u64>,
     shows: HashMap<u64, Show>,
     nodes: HashMap<u64, Node>,
+    /// How many nodes all shows and nodes name.
+    references: usize,
     /// Nodes that the slide tree reaches, as far as it is known.
     reached: HashSet<u64>,
     /// Nodes that the slide tree names and that were not seen yet.
@@ -77,6 +80,7 @@ impl Keynote {
             }
             SHOW => {
                 let show = Show::read(payload)?;
+                self.count(show.top.len())?;
                 if let Entry::Vacant(place) = self.shows.entry(identifier) {
                     place.insert(show);
                     if self.show == Some(identifier) {
@@ -86,6 +90,7 @@ impl Keynote {
             }
             SLIDE_NODE => {
                 let node = Node::read(payload)?;
+                self.count(node.children.len())?;
                 self.nodes.entry(identifier).or_insert(node);
                 if self.missing.remove(&identifier) {
                     self.reach(vec![identifier]);
@@ -158,6 +163,11 @@ impl Keynote {
         out.put_or_unknown(Target::KEYNOTE_TABLE_COUNT, count, Exact, "table objects");
     }
 
+    fn count(&mut self, references: usize) -> Result<(), Broken> {
+        self.references += references;
+        limit::check_items(self.references)
+    }
+
     fn current_show(&self) -> Option<&Show> {
         self.shows.get(&self.show?)
     }
@@ -215,6 +225,7 @@ impl Show {
             let field = field?;
             if matches!(field.number, 1 | 2) {
                 self.top.extend(field.value.reference()?);
+                limit::check_items(self.top.len())?;
             }
         }
         Ok(())
@@ -228,7 +239,10 @@ impl Node {
             let field = field?;
             let is_set = field.value.number().is_some_and(|n| n != 0);
             match field.number {
-                1 => node.children.extend(field.value.reference()?),
+                1 => {
+                    node.children.extend(field.value.reference()?);
+                    limit::check_items(node.children.len())?;
+                }
                 2 => node.has_slide |= field.value.reference()?.is_some(),
                 4 => node.is_skipped = is_set,
                 6 => node.has_builds = is_set,

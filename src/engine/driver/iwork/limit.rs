@@ -1,12 +1,26 @@
-//! Values that a document can make as long as it likes.
+//! What a document can make as long as it likes: values in the reply, and lists in its objects.
 
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
+use crate::engine::container::iwa::Broken;
 use crate::engine::findings::{Findings, Status};
 use crate::engine::value::Value;
 
 /// Longest value in bytes, before escapes. A reply must stay readable for whoever asked.
 const MAX_BYTES: usize = 1024 * 1024;
+
+/// Most items of one list in an object: slides, sheets, data, tables. A reference takes four bytes in
+/// the document and many more in memory, and no document that somebody made has so many.
+const MAX_ITEMS: usize = 1_000_000;
+
+/// Refuses a list that has become longer than any document's.
+pub(super) fn check_items(count: usize) -> Result<(), Broken> {
+    if count > MAX_ITEMS {
+        Err(Broken)
+    } else {
+        Ok(())
+    }
+}
 
 /// Puts a value of about `length` bytes, or says that it would be too long.
 pub(super) fn put(

@@ -113,6 +113,7 @@ impl Numbers {
                 && seen.insert(identifier)
             {
                 self.named.push(identifier);
+                limit::check_items(self.named.len())?;
                 if !self.sheets.contains_key(&identifier) && !self.others.contains(&identifier) {
                     self.missing.insert(identifier);
                 }

@@ -86,6 +86,8 @@ impl Tables {
             MODEL => {
                 let model = Model::read(payload)?;
                 self.models.entry(identifier).or_insert(model);
+                // A model is some twenty times as large as its shortest message.
+                limit::check_items(self.models.len().saturating_mul(10))?;
             }
             _ if self.wants(kind) => self.formulas += count_formulas(payload)?,
             _ => {}
