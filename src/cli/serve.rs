@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::args::{RootArg, ServeArgs};
 use super::{block_on, configure};
+#[cfg(feature = "http")]
 use crate::config::Overrides;
 use crate::mcp;
 
