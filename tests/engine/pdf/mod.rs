@@ -7,6 +7,7 @@ mod encryption;
 mod features;
 mod hostile;
 mod properties;
+mod seeds;
 mod structure;
 
 use serde_json::Value;
