@@ -23,7 +23,7 @@ enum Container {
 const HEAD_BYTES: usize = 512;
 
 /// A PDF header may stand anywhere in the first 1024 bytes (ISO 32000-1, implementation note 13).
-const PDF_HEAD_BYTES: usize = 1024;
+const PDF_HEADER_WITHIN: usize = 1024;
 
 /// A ZIP record signature and the word behind it are enough: the directory is at the end.
 const ZIP_HEAD_BYTES: usize = 8;
@@ -61,7 +61,7 @@ pub(crate) fn route(source: &Source, extension: Option<&str>) -> Result<Profile>
         return Err(ProbeError::unsupported_format(format_args!(".{extension}")));
     };
     let (wanted, head_bytes) = match profile.driver() {
-        DriverId::Pdf => ("PDF", PDF_HEAD_BYTES),
+        DriverId::Pdf => ("PDF", super::container::pdf::head_len(source)),
         DriverId::OfficeLegacy => ("CFB/OLE", HEAD_BYTES),
         DriverId::Word | DriverId::Excel | DriverId::Powerpoint => {
             ("ZIP/OPC or encrypted CFB", ZIP_HEAD_BYTES)
@@ -105,7 +105,7 @@ fn container(head: &[u8]) -> Container {
         Container::Cfb
     } else if ZIP.iter().any(|signature| head.starts_with(signature)) {
         Container::Zip
-    } else if memchr::memmem::find(head, b"%PDF-").is_some() {
+    } else if memchr::memmem::find(&head[..head.len().min(PDF_HEADER_WITHIN)], b"%PDF-").is_some() {
         Container::Pdf
     } else {
         Container::Other

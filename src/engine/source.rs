@@ -214,6 +214,11 @@ impl Source {
         Ok(self.head.get_or_init(|| head))
     }
 
+    /// What [`Source::read_head`] has read.
+    pub(crate) fn head(&self) -> Option<&[u8]> {
+        self.head.get().map(Vec::as_slice)
+    }
+
     /// Keeps bytes as long as the source lives, so that what is parsed can point into them. They were
     /// charged to a budget when they were read or expanded.
     pub(crate) fn keep(&self, bytes: Vec<u8>) -> &[u8] {

@@ -35,6 +35,7 @@ pub(crate) struct Document<'p> {
     /// What is added to an offset, where the file begins with foreign bytes.
     pub(super) shift: u64,
     pub(super) trailer: Dict<'p>,
+    pub(super) catalogue: Option<Dict<'p>>,
     /// Whether the sections are not all there is: numbers that they do not know are looked up in the
     /// scan.
     pub(super) scan_completes: bool,
@@ -75,6 +76,7 @@ impl<'p> Document<'p> {
             xref: chain.xref,
             shift,
             trailer: Dict::default(),
+            catalogue: None,
             scan_completes: !chain.whole,
             scan: OnceCell::new(),
             repaired: Cell::new(false),
@@ -146,11 +148,8 @@ impl<'p> Document<'p> {
     }
 
     /// The catalogue. `None` when it is encrypted.
-    ///
-    /// # Errors
-    /// Budget and I/O errors.
-    pub(crate) fn catalogue(&self) -> Result<Option<Dict<'p>>> {
-        self.dict_of(&self.trailer, b"Root")
+    pub(crate) fn catalogue(&self) -> Option<&Dict<'p>> {
+        self.catalogue.as_ref()
     }
 
     /// Whether strings and streams can be read.

@@ -7,6 +7,7 @@ use super::crypt::Method;
 use super::document::Document;
 use super::encryption::Lock;
 use super::indirect::{self, Indirect};
+use super::lexer::Lexer;
 use super::object::{Dict, Object, Ref};
 use super::objstm::ObjectStream;
 use super::stream;
@@ -80,6 +81,23 @@ impl<'p> Document<'p> {
             self.repaired.set(true);
         }
         Ok(mended.unwrap_or(Loaded::NULL))
+    }
+
+    /// Whether an object is a dictionary. A large one is not parsed for it.
+    pub(super) fn leads_to_dict(&self, object: &Object<'p>) -> Result<bool> {
+        if let Object::Ref(reference) = object
+            && let Some(Entry::At(offset)) = self.xref.lookup(reference.number)
+        {
+            let window = self.store.window(offset.saturating_add(self.shift), 64)?;
+            let mut lexer = Lexer::new(window, 0);
+            if lexer.object_head().map(|head| head.0) == Some(reference.number.into()) {
+                lexer.skip_space();
+                if lexer.rest().starts_with(b"<<") {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(self.resolve(object)?.as_dict().is_some())
     }
 
     /// Reads the object that an entry leads to; `None` when it is not there.

@@ -87,13 +87,18 @@ impl<'p> Document<'p> {
         self.lock = OnceCell::new();
         self.containers.borrow_mut().clear();
         self.blocked.set(0);
+        self.catalogue = None;
         let Some(root) = self.dict_of(&self.trailer, b"Root")? else {
             return Ok(self.blocked.get() > 0);
         };
         let fits = match demand {
             Demand::Catalogue => root.is(b"Type", b"Catalog") || root.has(b"Pages"),
-            Demand::Pages => self.dict_of(&root, b"Pages")?.is_some(),
+            Demand::Pages => match root.get(b"Pages") {
+                Some(pages) => self.leads_to_dict(pages)?,
+                None => false,
+            },
         };
+        self.catalogue = Some(root);
         Ok(fits || self.blocked.get() > 0)
     }
 

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use super::Header;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
 use crate::engine::source::Source;
@@ -12,6 +13,20 @@ const SMALL: u64 = 32 * 1024;
 
 /// Bytes of a block of a larger file.
 const BLOCK: u64 = 8 * 1024;
+
+/// How much of the start of a file is worth reading when its signature is looked at: the first block,
+/// which is the whole of a small file; or what the header needs where a budget is tight.
+pub(crate) fn head_len(source: &Source) -> usize {
+    let budget = source.meter().limits().physical_bytes;
+    let len = if budget < 2 * SMALL {
+        Header::WITHIN as u64
+    } else if source.size() <= SMALL {
+        SMALL
+    } else {
+        BLOCK
+    };
+    usize::try_from(len).unwrap_or(Header::WITHIN)
+}
 
 /// What has been read of the file.
 pub(crate) struct Store<'p> {
@@ -24,12 +39,20 @@ pub(crate) struct Store<'p> {
 
 impl<'p> Store<'p> {
     pub(crate) fn new(source: &'p Source) -> Self {
-        Self {
+        let block = if source.size() <= SMALL { SMALL } else { BLOCK };
+        let store = Self {
             source,
-            block: if source.size() <= SMALL { SMALL } else { BLOCK },
+            block,
             blocks: RefCell::default(),
             recent: Cell::new((0, &[])),
+        };
+        // What was read to look at the signature may be the first block.
+        if let Some(head) = source.head()
+            && head.len() as u64 >= block.min(source.size())
+        {
+            store.blocks.borrow_mut().insert(0, head);
         }
+        store
     }
 
     pub(crate) fn size(&self) -> u64 {

@@ -16,7 +16,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     if out.wants(Target::SECURITY_PASSWORD_PROTECTED) {
         put_password(document, out)?;
     }
-    if let Some(catalogue) = &opened.catalogue {
+    if let Some(catalogue) = document.catalogue() {
         // The cheap ones first: what is known stays known when a budget ends the rest.
         put_xmp(document, catalogue, out)?;
         if out.wants(Target::PDF_FORM_FIELD_COUNT) {

@@ -74,7 +74,7 @@ fn catalogue_version(pdf: &Pdf<'_>) -> Result<Option<Version>> {
 }
 
 fn version_of_catalogue(opened: &Opened<'_>) -> Result<Option<Version>> {
-    let Some(catalogue) = &opened.catalogue else {
+    let Some(catalogue) = opened.document.catalogue() else {
         return Ok(None);
     };
     let name = opened.document.name_of(catalogue, b"Version")?;

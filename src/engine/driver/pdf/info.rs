@@ -49,7 +49,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         .any(|(target, ..)| out.wants(*target) && out.value(*target).is_none());
     let wants_version = out.wants(Target::DOCUMENT_APPLICATION_VERSION);
     if is_silent || wants_version || out.wants(Target::PDF_CONFORMANCE) {
-        let xmp = match &opened.catalogue {
+        let xmp = match document.catalogue() {
             Some(catalogue) => read_xmp(document, catalogue)?,
             None => None,
         };
@@ -163,7 +163,7 @@ fn put_conformance<'p>(
     xmp: Option<&Xmp>,
     out: &mut Findings,
 ) -> Result<()> {
-    if !out.wants(Target::PDF_CONFORMANCE) || opened.catalogue.is_none() {
+    if !out.wants(Target::PDF_CONFORMANCE) || opened.document.catalogue().is_none() {
         return Ok(());
     }
     let document = &opened.document;

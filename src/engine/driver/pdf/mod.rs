@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use super::{Driver, Probe};
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{PathId, Target};
-use crate::engine::container::pdf::{Dict, Document, Header, Settings};
+use crate::engine::container::pdf::{Document, Header, Settings};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
 
@@ -29,13 +29,11 @@ pub(crate) struct Pdf<'p> {
     opened: OnceCell<Opened<'p>>,
 }
 
-/// A document and its catalogue.
+/// A document and what its header says.
 struct Opened<'p> {
     document: Document<'p>,
-    /// What the header says.
+    /// The version of the header.
     header: Option<header::Version>,
-    /// `None` when it is encrypted and no password is known.
-    catalogue: Option<Dict<'p>>,
 }
 
 impl<'p> Driver<'p> for Pdf<'p> {
@@ -100,11 +98,9 @@ impl<'p> Pdf<'p> {
             max_objects: self.probe.options.max_objects,
         };
         let document = Document::open(self.probe.source, self.header.at as u64, settings)?;
-        let catalogue = document.catalogue()?;
         Ok(Opened {
             document,
             header: header::Version::parse(self.header.version),
-            catalogue,
         })
     }
 

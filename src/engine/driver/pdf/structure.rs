@@ -32,7 +32,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
             "cross-reference data",
         );
     }
-    if let Some(catalogue) = &opened.catalogue {
+    if let Some(catalogue) = document.catalogue() {
         put_catalogue(document, catalogue, out)?;
     }
     for target in OF_CATALOGUE {
