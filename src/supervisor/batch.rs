@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
 
 use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 
@@ -96,7 +97,8 @@ impl Core {
             let (core, options) = (Arc::clone(&self), Arc::clone(&options));
             running.spawn(async move {
                 let tally = super::Tally { core: &core };
-                let reply = core.run(&record, &options, permit, tally).await;
+                let run = core.run(&record, &options, permit, tally);
+                let reply = run.instrument(super::record_span()).await;
                 room.send((index, reply));
             });
         }

@@ -138,15 +138,19 @@ impl Supervisor {
         let core = &self.handle.core;
         let _under_way = core.calls.token();
         let tally = Tally { core };
-        let asked = Instant::now();
-        let longest = core.settings.queue_timeout;
-        match core.admission.acquire(Lane::Interactive, longest).await {
-            Ok(permit) => {
-                core.stats.note_wait(asked.elapsed());
-                core.run(record, options, permit, tally).await
+        let span = record_span();
+        let call = async {
+            let asked = Instant::now();
+            let longest = core.settings.queue_timeout;
+            match core.admission.acquire(Lane::Interactive, longest).await {
+                Ok(permit) => {
+                    core.stats.note_wait(asked.elapsed());
+                    core.run(record, options, permit, tally).await
+                }
+                Err(refusal) => tally.done(core.reply(&refusal.envelope())),
             }
-            Err(refusal) => tally.done(core.reply(&refusal.envelope())),
-        }
+        };
+        call.instrument(span).await
     }
 
     /// Probes many records; an entry that is already an error answers as it is. Records are taken
@@ -217,10 +221,11 @@ impl Core {
         tally: Tally<'_>,
     ) -> Reply {
         let profile = options.profile();
-        let span = tracing::debug_span!("record", %profile, outcome = tracing::field::Empty);
+        let span = tracing::Span::current();
+        span.record("profile", tracing::field::display(&profile));
+        tracing::trace!("admitted");
         let reply = self
             .attempts(record, options, &profile, Arc::new(permit))
-            .instrument(span.clone())
             .await;
         span.record("outcome", Ended::of(&reply).as_str());
         tally.done(reply)
@@ -263,7 +268,8 @@ impl Core {
             record.write_line(per_record.then_some(options), &mut line);
             let display_name = record.display_name().map(str::to_owned);
             let handed_over = Instant::now();
-            tracing::trace!(child = lease.child_id(), "handed over");
+            tracing::Span::current().record("child", lease.child_id());
+            tracing::trace!("handed over");
             match lease.run(line, display_name).await {
                 Outcome::Reply(reply) => {
                     self.stats.note_record(handed_over.elapsed());
@@ -319,6 +325,12 @@ impl Core {
     fn reply(&self, envelope: &Envelope) -> Reply {
         Reply::from_envelope(envelope, &self.tool_version())
     }
+}
+
+/// The span of one record, from its call to its reply. Nothing of a document is in it.
+fn record_span() -> tracing::Span {
+    use tracing::field::Empty;
+    tracing::debug_span!("record", profile = Empty, child = Empty, outcome = Empty)
 }
 
 /// Counts a record however it ends, also when its future is dropped.

@@ -228,10 +228,8 @@ impl Tender {
     async fn idle_death(&mut self, stir: Stir) -> Ending {
         self.child.shared.set_phase(Phase::Ending);
         match stir {
-            Stir::Unasked(what) => {
-                tracing::warn!(child = self.child.shared.id, what, "an idle engine spoke");
-                Reason::Protocol.into()
-            }
+            // What it said may be out of a document: it is not logged.
+            Stir::Unasked(_) => Reason::Protocol.into(),
             Stir::Closed if self.status_soon().await.is_none() => Reason::Protocol.into(),
             Stir::Closed | Stir::Ended => self.ended_by().await.0.into(),
         }
@@ -246,7 +244,10 @@ impl Tender {
         let starting = self.child.shared.served() == 0 && !self.ready;
         let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
         let perhaps = if self.child.words.speak_of_memory() {
-            Some(format!("it reached its memory limit of {limit} MiB"))
+            Some(match limit {
+                0 => "it ran out of memory".to_owned(),
+                limit => format!("it reached its memory limit of {limit} MiB"),
+            })
         } else if starting && signal.is_some() && limit > 0 {
             Some(format!(
                 "perhaps its memory limit of {limit} MiB is too low"

@@ -5,12 +5,11 @@
 //! refused instead of what is allowed, since an external engine may use whatever its runtime needs;
 //! Landlock, which works by objects, is the stricter of the two.
 
-use std::path::PathBuf;
-
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::thread::CapabilitySet;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -37,8 +36,6 @@ const RUNTIME: [&str; 6] = [
     "/dev/null",
     "/dev/urandom",
 ];
-/// No documents are there, but what other processes keep secret is.
-const NEVER: [&str; 3] = ["proc", "sys", "dev"];
 
 /// Applies what the spec asks for to the current process, which must have one thread.
 ///
@@ -56,6 +53,10 @@ pub(super) fn apply(spec: &Spec) -> Result<Applied, String> {
     match rustix::thread::set_no_new_privs(true) {
         Ok(()) => applied.no_new_privs = true,
         Err(error) => missing.push(format!("no_new_privs: {error}")),
+    }
+    // Only once no execution can bring them back.
+    if let Err(error) = drop_capabilities() {
+        missing.push(format!("capabilities: {error}"));
     }
     match restrict_files(spec) {
         Ok(status) => {
@@ -92,7 +93,7 @@ fn restrict_files(spec: &Spec) -> Result<&'static str, landlock::RulesetError> {
         .create()?;
     ruleset = ruleset.add_rules(path_beneath_rules(RUNTIME, read))?;
     ruleset = if spec.roots.is_empty() {
-        ruleset.add_rules(path_beneath_rules(everything(), read))?
+        ruleset.add_rules(path_beneath_rules(["/"], read))?
     } else {
         ruleset.add_rules(path_beneath_rules(&spec.roots, read))?
     };
@@ -103,7 +104,7 @@ fn restrict_files(spec: &Spec) -> Result<&'static str, landlock::RulesetError> {
     }
     if spec.script {
         // Its interpreter and the engine behind it can be anywhere. It still cannot write.
-        ruleset = ruleset.add_rules(path_beneath_rules(everything(), run))?;
+        ruleset = ruleset.add_rules(path_beneath_rules(["/"], run))?;
     }
     Ok(match ruleset.restrict_self()?.ruleset {
         RulesetStatus::FullyEnforced => "full",
@@ -112,13 +113,15 @@ fn restrict_files(spec: &Spec) -> Result<&'static str, landlock::RulesetError> {
     })
 }
 
-/// The whole disk, without the file systems that are none.
-fn everything() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("/").into_iter().flatten();
-    entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| !NEVER.iter().any(|name| path.ends_with(name)))
-        .collect()
+/// Gives up what root may do beyond reading files of others. Without this, a server that runs as root
+/// would have children that may look into any process, sandbox or not.
+fn drop_capabilities() -> Result<(), rustix::io::Errno> {
+    let mut sets = rustix::thread::capabilities(None)?;
+    let kept = sets.permitted & CapabilitySet::DAC_READ_SEARCH;
+    sets.permitted = kept;
+    sets.effective = kept;
+    sets.inheritable = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, sets)
 }
 
 fn filter_calls(spec: &Spec) -> Result<(), Box<dyn std::error::Error>> {
