@@ -461,3 +461,31 @@ fn a_request_that_takes_too_long_is_cut_off() {
     let _closed = stream.read_to_string(&mut answer);
     assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
 }
+
+/// Twelve callers send the largest document there may be, all at once: more than there is room for.
+#[test]
+fn large_documents_at_once_are_taken_or_told_to_come_back() {
+    use base64::Engine as _;
+    let server = HttpServer::start(&mut binary());
+    let mut document = crate::common::documents::pdf();
+    document.resize(8 * 1024 * 1024, 0);
+    let data = base64::engine::general_purpose::STANDARD.encode(document);
+    let arguments = json!({"name": "x.pdf", "data_base64": data, "targets": ["@header"]});
+    let bytes = Request::tool("probe", arguments).bytes();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..12)
+            .map(|_| scope.spawn(|| exchange(server.address, &bytes).status))
+            .collect();
+        callers
+            .into_iter()
+            .map(|caller| caller.join().unwrap())
+            .collect()
+    });
+    assert!(statuses.contains(&200), "{statuses:?}");
+    // A caller that is refused early may find its connection closed while it still writes.
+    let expected = |status: &u16| matches!(status, 200 | 503 | 0);
+    assert!(statuses.iter().all(expected), "{statuses:?}");
+    let peak = peak_mib(server.child.id());
+    assert!(peak < 500, "{peak} MiB for at most 64 MiB of bodies");
+    assert_eq!(server.send(&Request::get("/healthz")).status, 200);
+}
