@@ -161,7 +161,7 @@ async fn a_link_swapped_after_the_check_leads_nowhere() {
     assert_eq!(Path::new(path), tree.inside.join("a.pdf"));
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_fifo_and_a_device_are_refused_without_being_opened() {
     let tree = Tree::new();
