@@ -102,6 +102,22 @@ fn sizes_in_an_xref_stream_are_claims() {
 }
 
 #[test]
+fn millions_of_entries_take_memory_for_their_sections_only() {
+    // A million free entries in twenty runs, in 1 KB.
+    let runs: String = (0..20)
+        .map(|run| format!("{} 50000 ", run * 200_000))
+        .collect();
+    let report = survive(
+        ALL,
+        &xref_stream(&format!("/W[0 1 0]/Index[{runs}]"), 1_000_000),
+    );
+    expect(
+        &report,
+        &[("pdf.page_count", json!(1)), ("pdf.object_count", json!(3))],
+    );
+}
+
+#[test]
 fn bombs_stop_at_the_expansion_budget() {
     // U-3: a megabyte budget; Flate, nested Flate, LZW, and a predictor with absurd columns.
     let bomb = deflate(&vec![b' '; 64 << 20]);

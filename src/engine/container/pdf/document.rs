@@ -94,7 +94,7 @@ impl<'p> Document<'p> {
     /// Holds the document to `pdf.max_objects`, before anything is loaded.
     pub(super) fn check_size(&self) -> Result<()> {
         let max = self.settings.max_objects;
-        if self.xref.claimed() > max && self.xref.in_use() > max {
+        if self.xref.claimed() > max && self.xref.in_use(self.meter())? > max {
             return Err(self.meter().exceeded(format_args!(
                 "the document has more than {max} objects (pdf.max_objects)"
             )));
@@ -130,14 +130,19 @@ impl<'p> Document<'p> {
     /// Budget errors.
     pub(crate) fn object_count(&self) -> Result<u64> {
         if !self.scan_completes || !self.settings.repair {
-            return Ok(self.xref.in_use());
+            return self.xref.in_use(self.meter());
         }
         let found = self.found_entries()?;
         let only_found = found
             .keys()
             .filter(|number| self.xref.lookup(**number).is_none())
             .count() as u64;
-        Ok(self.xref.in_use() + only_found)
+        Ok(self.xref.in_use(self.meter())? + only_found)
+    }
+
+    /// Whether there may be an object of this number. Nothing is loaded.
+    pub(crate) fn may_exist(&self, number: u32) -> bool {
+        self.scan_completes || self.is_in_use(number)
     }
 
     /// Whether the cross-reference data have an object of this number. Nothing is loaded.

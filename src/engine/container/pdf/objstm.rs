@@ -4,12 +4,15 @@ use super::lexer::Lexer;
 use super::object::Object;
 use super::parser::Parser;
 
+/// Most objects of one stream. Writers put some hundreds into each.
+const MAX_OBJECTS: usize = 1 << 18;
+
 /// A decoded object stream.
 #[derive(Debug)]
 pub(crate) struct ObjectStream<'p> {
     data: &'p [u8],
     /// Number and place of each object.
-    index: Vec<(u32, usize)>,
+    index: Vec<(u32, u32)>,
 }
 
 impl<'p> ObjectStream<'p> {
@@ -18,13 +21,13 @@ impl<'p> ObjectStream<'p> {
         let head = &data[..first.min(data.len())];
         let mut lexer = Lexer::new(head, 0);
         let mut index = Vec::new();
-        while index.len() < count {
+        while index.len() < count.min(MAX_OBJECTS) {
             let (Some(number), Some(offset)) = (lexer.unsigned(), lexer.unsigned()) else {
                 break;
             };
-            let place = usize::try_from(offset)
-                .ok()
-                .and_then(|offset| first.checked_add(offset));
+            let place = offset
+                .checked_add(first as u64)
+                .and_then(|place| u32::try_from(place).ok());
             if let (Ok(number), Some(place)) = (u32::try_from(number), place) {
                 index.push((number, place));
             }
@@ -45,6 +48,8 @@ impl<'p> ObjectStream<'p> {
             .filter(|(found, _)| *found == number);
         let (_, place) =
             hinted.or_else(|| self.index.iter().find(|(found, _)| *found == number))?;
-        Parser::new(self.data, *place, None).object().ok()
+        Parser::new(self.data, usize::try_from(*place).ok()?, None)
+            .object()
+            .ok()
     }
 }

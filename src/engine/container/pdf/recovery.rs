@@ -218,12 +218,12 @@ impl<'p> Document<'p> {
                     );
                 }
             }
-        }
-        if entries.len() as u64 > self.settings.max_objects {
-            let max = self.settings.max_objects;
-            return Err(self.meter().exceeded(format_args!(
-                "the document has more than {max} objects (pdf.max_objects)"
-            )));
+            if entries.len() as u64 > self.settings.max_objects {
+                let max = self.settings.max_objects;
+                return Err(self.meter().exceeded(format_args!(
+                    "the document has more than {max} objects (pdf.max_objects)"
+                )));
+            }
         }
         Ok(found.entries.get_or_init(|| entries))
     }

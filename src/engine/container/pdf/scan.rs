@@ -32,6 +32,9 @@ pub(crate) struct Scan<'p> {
 /// Objects between two looks at the clock.
 const CLOCK_STEP: usize = 64;
 
+/// Most trailers that are kept.
+const MAX_TRAILERS: usize = 256;
+
 /// Extra bytes that may be parsed again because `obj` stood in a string, per byte of the file.
 const SECOND_LOOKS: usize = 4;
 
@@ -127,7 +130,7 @@ impl<'p> Pass<'p> {
             self.scan.object_streams.push((id.number, offset));
         } else if stream.is_some() && dict.is(b"Type", b"XRef") {
             self.scan.kinds.streams = true;
-            self.scan.trailers.push(dict);
+            self.keep_trailer(dict);
         }
         match stream {
             Some(start) => self.end_of_stream(start, length.as_ref()),
@@ -186,12 +189,20 @@ impl<'p> Pass<'p> {
         lexer.unsigned()
     }
 
+    /// Keeps a trailer, and of very many the last ones.
+    fn keep_trailer(&mut self, trailer: Dict<'p>) {
+        if self.scan.trailers.len() >= MAX_TRAILERS {
+            self.scan.trailers.drain(..MAX_TRAILERS / 2);
+        }
+        self.scan.trailers.push(trailer);
+    }
+
     /// Takes the dictionary behind `trailer`, if one stands there before the limit.
     fn trailer(&mut self, at: usize, limit: usize) -> usize {
         self.scan.kinds.tables = true;
         if let Ok(Object::Dict(dict)) = Parser::new(&self.bytes[..limit.max(at)], at, None).object()
         {
-            self.scan.trailers.push(dict);
+            self.keep_trailer(dict);
         }
         at
     }

@@ -4,10 +4,12 @@
 //! for. So a table of a hundred thousand lines costs its reading and little more.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use self::Entry::At;
 use super::lexer::decimal;
+use crate::engine::error::Result;
+use crate::engine::meter::Meter;
 
 /// Where an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,8 @@ pub(crate) enum Entry {
 #[derive(Default)]
 pub(crate) struct Xref<'p> {
     pub(super) sections: Vec<Section<'p>>,
-    /// All sections as one, made when there are so many that asking one by one is slow.
-    merged: OnceCell<HashMap<u32, Entry>>,
+    /// Which section decides for which numbers.
+    pieces: OnceCell<Vec<Piece>>,
     pub(crate) kinds: Kinds,
 }
 
@@ -67,8 +69,16 @@ pub(super) enum Records<'p> {
 /// Bytes of a well-formed line.
 pub(super) const LINE: usize = 20;
 
-/// Above this number of sections they are merged.
-const MANY: usize = 16;
+/// A run of numbers, and the newest section that covers it.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    first: u64,
+    end: u64,
+    section: usize,
+}
+
+/// Entries between two looks at the clock.
+const CLOCK_STEP: u64 = 1 << 16;
 
 impl Section<'_> {
     fn covers(&self, number: u64) -> bool {
@@ -134,119 +144,98 @@ impl Xref<'_> {
 
     /// The newest entry of an object; `None` when no section knows it.
     pub(crate) fn lookup(&self, number: u32) -> Option<Entry> {
-        if self.sections.len() > MANY {
-            return self.merged().get(&number).copied();
-        }
-        self.search(number, &self.sections)
-    }
-
-    fn search(&self, number: u32, sections: &[Section<'_>]) -> Option<Entry> {
         let number = u64::from(number);
-        let mut found = sections
-            .iter()
-            .enumerate()
-            .filter(|(_, section)| section.covers(number));
-        let (at, section) = found.next()?;
-        let entry = section.entry(number);
-        if entry == Some(Entry::Free) && section.hybrid == Hybrid::Table {
-            let of_same_revision = sections[at..]
-                .iter()
-                .skip_while(|section| section.hybrid == Hybrid::Table)
-                .take_while(|section| section.hybrid == Hybrid::Stream)
-                .find(|section| section.covers(number));
-            return of_same_revision
-                .and_then(|section| section.entry(number))
-                .or(entry);
-        }
-        entry
+        let pieces = self.pieces();
+        let at = pieces.partition_point(|piece| piece.end <= number);
+        let piece = pieces.get(at).filter(|piece| piece.first <= number)?;
+        self.entry(piece.section, number)
     }
 
-    /// Sections in an order in which the first that knows a number decides.
-    fn merged(&self) -> &HashMap<u32, Entry> {
-        self.merged.get_or_init(|| {
-            let mut merged: HashMap<u32, (Entry, usize)> = HashMap::new();
-            let mut revision = 0;
-            let mut before = Hybrid::No;
-            for section in &self.sections {
-                // A table and the stream of the same revision count as one.
-                if !(before == Hybrid::Table && section.hybrid != Hybrid::No
-                    || before == Hybrid::Stream && section.hybrid == Hybrid::Stream)
-                {
-                    revision += 1;
-                }
-                before = section.hybrid;
-                for number in section.first..section.first + section.count {
-                    let (Ok(key), Some(entry)) = (u32::try_from(number), section.entry(number))
-                    else {
+    /// The entry of a number in the newest section that covers it. What is free in the table of a
+    /// hybrid file may stand in the xref stream of the same revision (7.5.8.4).
+    fn entry(&self, section: usize, number: u64) -> Option<Entry> {
+        let entry = self.sections[section].entry(number);
+        if entry != Some(Entry::Free) || self.sections[section].hybrid != Hybrid::Table {
+            return entry;
+        }
+        let hidden = self.sections[section..]
+            .iter()
+            .skip_while(|section| section.hybrid == Hybrid::Table)
+            .take_while(|section| section.hybrid == Hybrid::Stream)
+            .find(|section| section.covers(number));
+        hidden.and_then(|section| section.entry(number)).or(entry)
+    }
+
+    /// The numbers that the sections cover, ascending, cut so that in each piece one section decides.
+    /// It takes memory for the sections, not for their entries.
+    fn pieces(&self) -> &[Piece] {
+        self.pieces.get_or_init(|| {
+            let mut pieces: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
+            for (index, section) in self.sections.iter().enumerate() {
+                let mut at = section.first;
+                let end = section.first.saturating_add(section.count);
+                while at < end {
+                    // What newer sections cover is theirs.
+                    if let Some((_, (covered, _))) = pieces.range(..=at).next_back()
+                        && *covered > at
+                    {
+                        at = *covered;
                         continue;
-                    };
-                    let known = merged.entry(key).or_insert((entry, revision));
-                    let hidden = known.0 == Entry::Free
-                        && known.1 == revision
-                        && section.hybrid == Hybrid::Stream;
-                    if hidden {
-                        *known = (entry, revision);
                     }
+                    let next = pieces.range(at..).next().map_or(end, |(first, _)| *first);
+                    let next = next.min(end);
+                    pieces.insert(at, (next, index));
+                    at = next;
                 }
             }
-            merged
-                .into_iter()
-                .map(|(key, (entry, _))| (key, entry))
-                .collect()
+            let piece = |(first, (end, section))| Piece {
+                first,
+                end,
+                section,
+            };
+            pieces.into_iter().map(piece).collect()
         })
     }
 
-    /// Most objects that there can be: the sections' lengths together.
+    /// Most objects that there can be: the numbers that the sections cover.
     pub(crate) fn claimed(&self) -> u64 {
-        self.sections.iter().map(|section| section.count).sum()
+        self.pieces()
+            .iter()
+            .map(|piece| piece.end - piece.first)
+            .sum()
     }
 
     /// Objects in use.
-    pub(crate) fn in_use(&self) -> u64 {
-        if self.sections.len() > MANY {
-            return self
-                .merged()
-                .iter()
-                .filter(|entry| counts(*entry.0, *entry.1))
-                .count() as u64;
-        }
+    ///
+    /// # Errors
+    /// `BUDGET_EXCEEDED` past the time limit.
+    pub(crate) fn in_use(&self, meter: &Meter) -> Result<u64> {
         let mut count = 0;
-        for (at, section) in self.sections.iter().enumerate() {
-            let newer = &self.sections[..at];
-            if let ([], Records::Lines(lines), Hybrid::No) =
-                (newer, &section.records, section.hybrid)
-            {
+        for piece in self.pieces() {
+            let section = &self.sections[piece.section];
+            // Number 0 is the head of the free list.
+            let numbers = piece.first.max(1)..piece.end;
+            if let (Records::Lines(lines), Hybrid::No) = (&section.records, section.hybrid) {
+                let skip = numbers.start.saturating_sub(section.first);
+                let take = numbers.end.saturating_sub(numbers.start);
                 count += lines
                     .as_chunks::<LINE>()
                     .0
                     .iter()
-                    .enumerate()
-                    .filter(|(index, line)| {
-                        line[17] == b'n'
-                            && (*index > 0 || section.first > 0)
-                            && line[..10] != *b"0000000000"
-                    })
+                    .skip(usize::try_from(skip).unwrap_or(usize::MAX))
+                    .take(usize::try_from(take).unwrap_or(usize::MAX))
+                    .filter(|line| line[17] == b'n' && line[..10] != *b"0000000000")
                     .count() as u64;
                 continue;
             }
-            for number in section.first..section.first + section.count {
-                let Ok(key) = u32::try_from(number) else {
-                    break;
-                };
-                let is_newest = !newer.iter().any(|section| section.covers(number));
-                let entry = if section.hybrid == Hybrid::No {
-                    section.entry(number)
-                } else {
-                    self.search(key, &self.sections)
-                };
-                count += u64::from(is_newest && entry.is_some_and(|entry| counts(key, entry)));
+            for number in numbers {
+                if number.is_multiple_of(CLOCK_STEP) {
+                    meter.check_clock()?;
+                }
+                let entry = self.entry(piece.section, number);
+                count += u64::from(entry.is_some_and(|entry| entry != Entry::Free));
             }
         }
-        count
+        Ok(count)
     }
-}
-
-/// Whether an entry stands for an object; number 0 is the head of the free list.
-fn counts(number: u32, entry: Entry) -> bool {
-    number != 0 && entry != Entry::Free
 }

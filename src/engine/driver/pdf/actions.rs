@@ -97,7 +97,7 @@ impl<'p> Search<'_, 'p> {
             Object::Dict(dict) => self.dict(dict, false),
             Object::Array(items) => items.iter().try_for_each(|item| self.object(item)),
             Object::Ref(reference) => {
-                if self.seen.insert(reference.number) {
+                if self.document.may_exist(reference.number) && self.seen.insert(reference.number) {
                     self.stack.push(*reference);
                 }
                 Ok(())
