@@ -19,7 +19,7 @@ use clap::Parser;
 
 use crate::config::{Config, Overrides};
 use crate::engine;
-use crate::supervisor::intercept_launch;
+use crate::supervisor::{SandboxMode, check_sandbox, intercept_launch};
 use crate::telemetry;
 
 pub use args::command;
@@ -70,6 +70,12 @@ fn configure(overrides: &Overrides) -> Result<Config, ExitCode> {
     telemetry::init(&config.log);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
+    }
+    if config.supervisor.sandbox == SandboxMode::Require
+        && let Err(why) = check_sandbox(&config.supervisor)
+    {
+        complain(&why);
+        return Err(ExitCode::FAILURE);
     }
     Ok(config)
 }

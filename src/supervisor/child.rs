@@ -342,6 +342,14 @@ impl Child {
         true
     }
 
+    /// Kills it and, where the system has process groups, all it started.
+    pub(super) fn kill(&mut self) {
+        self.shared.signal(os::Ask::Kill);
+        if !os::HAS_GROUPS && !self.ended {
+            let _gone_already = self.process.start_kill();
+        }
+    }
+
     /// Waits for the end without a limit.
     pub(super) async fn wait_end_for_ever(&mut self) {
         self.exit.ended(&mut self.process).await;

@@ -31,6 +31,9 @@ pub(super) struct Engine {
     pub(super) info: EngineInfo,
     /// Counts resolutions; children of an earlier one are of the old file.
     pub(super) generation: u64,
+    /// The file that is started and watched. `info.path` is its name for people: our own binary is
+    /// started by a name that still leads to it after an upgrade.
+    file: PathBuf,
     /// What the file was when it was resolved.
     identity: Vec<i64>,
     /// What named it.
@@ -72,6 +75,12 @@ pub(super) async fn resolve(core: &Arc<Core>, generation: u64) -> Result<Engine,
                     tool_version,
                 } = &engine.info;
                 tracing::info!(?kind, path = %path.display(), %tool_version, origin = engine.origin, "engine");
+                if *kind == EngineKind::External && !cfg!(target_os = "linux") {
+                    tracing::info!(
+                        "this system cannot tie an engine to its server: should the server be \
+                         killed, a busy engine ends with its record"
+                    );
+                }
                 return Ok(engine);
             }
             Err(why) if only_one => return Err(why),
@@ -112,11 +121,11 @@ impl Engine {
             if builtin {
                 command.arg(launcher::BUILTIN);
             } else {
-                command.arg(&self.info.path);
+                command.arg(&self.file);
             }
             command
         } else {
-            let mut command = Command::new(&self.info.path);
+            let mut command = Command::new(&self.file);
             if builtin {
                 command.arg("engine");
             }
@@ -155,12 +164,12 @@ impl Engine {
     /// Whether the file on disk is still the one that was resolved. One that is gone for the moment,
     /// as in the middle of an upgrade, does not count as another.
     pub(super) fn is_current(&self) -> bool {
-        os::file_identity(&self.info.path).map_or(true, |identity| identity == self.identity)
+        os::file_identity(&self.file).map_or(true, |identity| identity == self.identity)
     }
 
     fn spec(&self, settings: &Settings) -> Spec {
         let external = self.info.kind == EngineKind::External;
-        let program = external.then(|| self.info.path.clone());
+        let program = external.then(|| self.file.clone());
         spec(settings, program, self.script)
     }
 }
@@ -282,13 +291,18 @@ async fn examine(
         .await
         .map_err(|error| error.to_string())?
         .map_err(|why| refuse(&why))?;
+    let shown = match (kind, std::env::current_exe()) {
+        (EngineKind::Builtin, Ok(own)) if core.settings.launcher.is_none() => own,
+        _ => path.clone(),
+    };
     let mut engine = Engine {
         info: EngineInfo {
             kind,
-            path: path.clone(),
+            path: shown,
             tool_version: String::new(),
         },
         generation,
+        file: path.clone(),
         identity,
         origin,
         launcher,
@@ -296,6 +310,7 @@ async fn examine(
     };
     let probe = Arc::new(Engine {
         info: engine.info.clone(),
+        file: engine.file.clone(),
         identity: engine.identity.clone(),
         launcher: engine.launcher.clone(),
         ..engine

@@ -340,7 +340,7 @@ impl Tender {
 
     /// Kills it. A child that does not even end by that keeps its slot, visibly.
     async fn kill(&mut self, core: &Arc<Core>, shared: &Arc<Shared>) {
-        shared.signal(os::Ask::Kill);
+        self.child.kill();
         let never = tokio_util::sync::CancellationToken::new();
         if self.child.wait_end(REAP_LIMIT, &never).await {
             return;

@@ -11,6 +11,9 @@ use super::super::launcher::{Applied, Spec};
 
 pub(in super::super) const HAS_LAUNCHER: bool = false;
 
+/// Whether a child can be signalled together with all it started.
+pub(in super::super) const HAS_GROUPS: bool = false;
+
 pub(in super::super) fn own_group(_command: &mut Command) {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,9 @@ use super::raw;
 /// Whether children are started through our own binary (`launch`), which confines itself first.
 pub(in super::super) const HAS_LAUNCHER: bool = true;
 
+/// Whether a child can be signalled together with all it started.
+pub(in super::super) const HAS_GROUPS: bool = true;
+
 /// Puts a child in a process group of its own, so that it can be ended with all it started, and so
 /// that a Ctrl-C in a terminal reaches only us.
 pub(in super::super) fn own_group(command: &mut Command) {
