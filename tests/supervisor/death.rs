@@ -10,7 +10,7 @@ use super::harness::{Bench, Chaos, assert_answers, assert_fails, eventually, kil
 /// E1, E2, E3: it resists, is stopped, or has a grandchild on our pipes.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_child_can_be_ended() {
-    let bench = Bench::new(|settings| settings.record_timeout = Duration::from_millis(300));
+    let bench = Bench::new(|settings| settings.record_timeout = Duration::from_millis(600));
     for file in [
         "ignore-term+silent.pdf",
         "ignore-term+spin.pdf",
@@ -43,7 +43,7 @@ async fn a_grandchild_ends_with_the_child_that_left_it() {
 /// E4: a grandchild in a session of its own is out of reach of the group; it must not block us.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grandchild_that_got_away_blocks_nobody() {
-    let bench = Bench::new(|settings| settings.record_timeout = Duration::from_millis(400));
+    let bench = Bench::new(|settings| settings.record_timeout = Duration::from_millis(600));
     let failure = ErrorCode::McpEngineFailure;
     assert_fails(
         &bench.probe("fork-setsid+wait:100+exit:4.pdf").await,

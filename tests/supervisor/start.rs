@@ -224,7 +224,7 @@ async fn a_wrapper_script_ends_with_the_engine_behind_it() {
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
         let bench = Bench::on(chaos, |settings| {
             settings.bin = Some(script);
-            settings.record_timeout = Duration::from_millis(400);
+            settings.record_timeout = Duration::from_millis(600);
             settings.sandbox = sandbox;
         });
         bench.assert_serves("reply.pdf").await;
