@@ -241,7 +241,7 @@ pub(crate) static SPECS: &[PathSpec] = &[
         confidence: Confidence::High,
         estimated_cost: 8,
         targets: TargetSet::of(&[T::DOCUMENT_APPLICATION, T::DOCUMENT_APPLICATION_VERSION]),
-        ours: TargetSet::EMPTY,
+        ours: TargetSet::of(&[T::OFFICE_CUSTOM_PROPERTIES]),
         when: None,
     },
     PathSpec {

@@ -633,7 +633,7 @@ static PDF_FAMILY: Family = Family {
 static WORD_FAMILY: Family = Family {
     driver: DriverId::Word,
     own_targets: WORD,
-    our_targets: &[],
+    our_targets: &[T::OFFICE_CUSTOM_PROPERTIES],
     header: &[T::SECURITY_ENCRYPTED, T::OFFICE_DOCUMENT_KIND],
     metadata_default: &[
         T::DOCUMENT_TITLE,
@@ -665,7 +665,7 @@ static WORD_FAMILY: Family = Family {
 static EXCEL_FAMILY: Family = Family {
     driver: DriverId::Excel,
     own_targets: EXCEL,
-    our_targets: &[],
+    our_targets: &[T::OFFICE_CUSTOM_PROPERTIES],
     header: &[T::SECURITY_ENCRYPTED, T::OFFICE_DOCUMENT_KIND],
     metadata_default: &[
         T::DOCUMENT_TITLE,
@@ -707,7 +707,7 @@ static EXCEL_FAMILY: Family = Family {
 static POWERPOINT_FAMILY: Family = Family {
     driver: DriverId::Powerpoint,
     own_targets: POWERPOINT,
-    our_targets: &[],
+    our_targets: &[T::OFFICE_CUSTOM_PROPERTIES],
     header: &[T::SECURITY_ENCRYPTED, T::OFFICE_DOCUMENT_KIND],
     metadata_default: &[
         T::DOCUMENT_TITLE,

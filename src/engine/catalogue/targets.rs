@@ -202,6 +202,7 @@ targets! {
     OFFICE_CFB_ENTRY_COUNT = "office.cfb_entry_count", U64, Format, Metadata, "Storages and streams in the compound file, the root included";
     OFFICE_CONFORMANCE = "office.conformance", Text, Office, Metadata, "transitional or strict";
     OFFICE_CONTENT_PROBE_SUPPORTED = "office.content_probe_supported", Bool, Format, Header, "Whether the content can be probed (not encrypted)";
+    OFFICE_CUSTOM_PROPERTIES = "office.custom_properties", Object, Office, Metadata, "Properties that users or programs added, by name, each value as written";
     OFFICE_DOCUMENT_KIND = "office.document_kind", Text, Office, Header, "word, excel, powerpoint or encrypted";
     OFFICE_LEGACY_KIND = "office.legacy_kind", Text, Format, Header, "doc, xls, ppt or encrypted-ooxml";
     OFFICE_PACKAGE_ENTRY_COUNT = "office.package_entry_count", U64, Office, Metadata, "Entries in the package";

@@ -23,6 +23,7 @@ use crate::engine::container::opc::{Kind, Main, Package};
 use crate::engine::container::zip::Entry;
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::{Findings, Status};
+use crate::engine::value::Value;
 
 /// An open and verified package, and what was read of it so far.
 struct Office<'p> {
@@ -43,6 +44,7 @@ struct Root {
     strict: Option<bool>,
     core: Option<usize>,
     app: Option<usize>,
+    custom: Option<usize>,
     /// The picture of the document itself, which is no part of its content.
     thumbnail: Option<usize>,
     links: Links,
@@ -196,7 +198,34 @@ impl<'p> Office<'p> {
         ] {
             out.put_or_unknown(target, value.clone(), High, "extended properties part");
         }
+        if out.wants(T::OFFICE_CUSTOM_PROPERTIES) {
+            let custom = self.custom_properties()?;
+            out.put_or_unknown(
+                T::OFFICE_CUSTOM_PROPERTIES,
+                custom,
+                High,
+                "custom properties part",
+            );
+        }
         Ok(())
+    }
+
+    /// `None` when there is a part for them and it cannot be read.
+    fn custom_properties(&self) -> Result<Option<Value>> {
+        let part = self.property_part(Kind::CustomProperties, CUSTOM, |root| root.custom)?;
+        let properties = match part {
+            None => Some(Vec::new()),
+            Some(part) => match unless_damaged(self.package.read_text(part))? {
+                Some(text) => unless_damaged(properties::custom(&text, self.package.meter()))?,
+                None => None,
+            },
+        };
+        Ok(properties.map(|list| {
+            Value::object(
+                list.into_iter()
+                    .map(|(name, value)| (name, Value::from(value))),
+            )
+        }))
     }
 
     fn inventory(&self, out: &mut Findings) -> Result<()> {
@@ -361,6 +390,7 @@ impl<'p> Office<'p> {
 
 const CORE: &str = "docProps/core.xml";
 const APP: &str = "docProps/app.xml";
+const CUSTOM: &str = "docProps/custom.xml";
 
 /// Finds the main part. When only one part has the content type of a main part, the relationship can
 /// lead nowhere else and is not read.
@@ -416,6 +446,10 @@ fn read_root(package: &Package<'_>) -> Result<Root> {
             || relationship.kind.is_office("extendedProperties")
         {
             &mut root.app
+        } else if relationship.kind.is_office("custom-properties")
+            || relationship.kind.is_office("customProperties")
+        {
+            &mut root.custom
         } else if relationship.kind.is_thumbnail() {
             &mut root.thumbnail
         } else {

@@ -126,6 +126,36 @@ fn extended_properties_are_numbers_or_nothing() {
 }
 
 #[test]
+fn custom_properties_are_read_from_their_part() {
+    let types = "http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes";
+    let part = |body: &str| {
+        Package::new("docx").typed(
+            "docProps/custom.xml",
+            "custom-properties+xml",
+            format!(
+                "<Properties xmlns='http://schemas.openxmlformats.org/officeDocument/2006/custom-properties' \
+                 xmlns:vt='{types}'>{body}</Properties>"
+            ),
+        )
+    };
+    let body = "<property pid='2' name='Client &amp; Co'><vt:lpwstr>R&amp;D</vt:lpwstr></property>\
+        <property pid='3' name='Number'><vt:i4>-7</vt:i4></property>\
+        <property pid='4' name='Checked'><vt:bool>true</vt:bool></property>\
+        <property pid='5' name='List'><vt:vector size='1'><vt:i4>1</vt:i4></vt:vector></property>\
+        <property pid='6' name='Empty'/><property><vt:i4>nameless</vt:i4></property>";
+    let expected = json!({
+        "Checked": "true", "Client & Co": "R&D", "Empty": null, "List": null, "Number": "-7",
+    });
+    let target = "office.custom_properties";
+    let report = deep("a.docx", &part(body).build());
+    assert_values(&report, &[(target, expected)]);
+    let report = deep("a.docx", &part("<property name='a'><vt:i4>1<").build());
+    assert_values(&report, &[(target, json!(null))]);
+    let report = deep("a.docx", &Package::new("docx").build());
+    assert_values(&report, &[(target, json!({}))]);
+}
+
+#[test]
 fn a_damaged_end_takes_nothing_back_that_was_complete() {
     let report = deep(
         "a.docx",

@@ -9,6 +9,7 @@ pub(crate) enum Kind {
     Main(Main),
     CoreProperties,
     ExtendedProperties,
+    CustomProperties,
     Image,
     Audio,
     Video,
@@ -94,6 +95,7 @@ impl Kind {
     fn openxml(rest: &str) -> Self {
         match rest {
             "extended-properties+xml" => Self::ExtendedProperties,
+            "custom-properties+xml" => Self::CustomProperties,
             "drawingml.chart+xml" => Self::Chart,
             "wordprocessingml.document.main+xml" => Self::Main(Main::Docx),
             "wordprocessingml.template.main+xml" => Self::Main(Main::Dotx),

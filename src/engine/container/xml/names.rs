@@ -20,6 +20,8 @@ pub(crate) enum Ns {
     DcTerms,
     /// `docProps/app.xml`.
     ExtendedProperties,
+    /// `docProps/custom.xml`.
+    CustomProperties,
     Word,
     Spreadsheet,
     Presentation,
@@ -41,6 +43,10 @@ impl Ns {
             "http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"
             | "http://purl.oclc.org/ooxml/officeDocument/extendedProperties" => {
                 Self::ExtendedProperties
+            }
+            "http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"
+            | "http://purl.oclc.org/ooxml/officeDocument/customProperties" => {
+                Self::CustomProperties
             }
             "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
             | "http://purl.oclc.org/ooxml/wordprocessingml/main" => Self::Word,

@@ -3,9 +3,11 @@
 //! A property counts only in its own namespace and as a child of the root. What was read before an
 //! error in the XML stays: it stands in elements that were closed.
 
+use std::borrow::Cow;
+
 use super::unless_damaged;
 use crate::engine::container::xml::{Ns, Token, Xml};
-use crate::engine::error::Result;
+use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 
 /// `docProps/core.xml`. A property that is absent or blank is `None`.
@@ -107,6 +109,36 @@ impl AppProperties {
         }
         Ok(())
     }
+}
+
+/// `docProps/custom.xml`: names and values as written, in order. Values that are no simple text (vectors,
+/// binary data) are `None`.
+///
+/// # Errors
+/// `MALFORMED_INPUT` when the part is damaged: a list with a gap would be wrong; budget errors.
+pub(super) fn custom(text: &str, meter: &Meter) -> Result<Vec<(String, Option<String>)>> {
+    let mut xml = Xml::new(text, meter);
+    let root = xml.root()?;
+    if !xml.is(&root, Ns::CustomProperties, "Properties") {
+        return Err(ProbeError::malformed("the root element is not Properties"));
+    }
+    let mut properties = Vec::new();
+    while let Some(tag) = xml.child(1)? {
+        if !xml.is(&tag, Ns::CustomProperties, "property") {
+            continue;
+        }
+        let Some(name) = tag.attribute("name")?.map(Cow::into_owned) else {
+            continue;
+        };
+        let value = match xml.child(2)? {
+            Some(value) if !matches!(value.local(), "vector" | "array" | "blob" | "stream") => {
+                xml.text()?.map(Cow::into_owned)
+            }
+            _ => None,
+        };
+        properties.push((name, value));
+    }
+    Ok(properties)
 }
 
 /// Keywords are text, `value` elements, or both (11.2, `CT_Keywords`).
