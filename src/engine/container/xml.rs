@@ -2,19 +2,20 @@
 //!
 //! Entities other than the five of XML itself are never looked up, so there is nothing that could
 //! grow or reach out: what such a reference stands for is not known.
+//!
+//! A scanner of our own, because content types and properties are most of what a probe parses: with
+//! quick-xml, which checks and copies more than is needed here, a record took 2.8 times as long as
+//! reading its bytes. The tests hold it against quick-xml token by token.
 
+mod attributes;
 mod encoding;
 mod names;
 
 use std::borrow::Cow;
 
-use memchr::memmem;
-use quick_xml::Reader;
-use quick_xml::XmlVersion;
-use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::name::PrefixDeclaration;
+use memchr::{memchr, memchr2, memchr3, memmem};
 
+use self::attributes::Attributes;
 pub(crate) use self::encoding::decode;
 pub(crate) use self::names::Ns;
 use crate::engine::error::{ProbeError, Result};
@@ -29,24 +30,27 @@ const MAX_DEPTH: usize = 1_000_000;
 /// A pull reader over decoded text. An element without content comes as [`Token::Open`] and
 /// [`Token::Close`] like any other.
 pub(crate) struct Xml<'t> {
-    reader: Reader<&'t [u8]>,
+    text: &'t str,
+    /// Where the next token begins.
+    at: usize,
     meter: &'t Meter,
     tokens: u32,
-    depth: usize,
-    /// An element was closed; its declarations go out of scope before the next token.
-    bindings: Vec<Binding>,
-    declares: memmem::Finder<'static>,
+    /// The names of the elements that are open.
+    open: Vec<&'t str>,
+    /// The last tag was that of an element without content.
+    closing: bool,
+    bindings: Vec<Binding<'t>>,
 }
 
-struct Binding {
+struct Binding<'t> {
     depth: usize,
     /// Empty for the default namespace.
-    prefix: Box<str>,
+    prefix: &'t str,
     ns: Ns,
 }
 
 /// What comes next.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Token<'t> {
     /// An element begins.
     Open(Tag<'t>),
@@ -60,13 +64,18 @@ pub(crate) enum Token<'t> {
 }
 
 /// The start tag of an element.
-#[derive(Debug)]
-pub(crate) struct Tag<'t>(BytesStart<'t>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag<'t> {
+    name: &'t str,
+    attributes: &'t str,
+}
 
-impl Tag<'_> {
+impl<'t> Tag<'t> {
     /// The name without prefix.
-    pub(crate) fn local(&self) -> &str {
-        self.0.local_name().into_inner()
+    pub(crate) fn local(&self) -> &'t str {
+        self.name
+            .split_once(':')
+            .map_or(self.name, |(_, local)| local)
     }
 
     /// The value of an attribute without prefix. `None` when it is absent.
@@ -74,7 +83,7 @@ impl Tag<'_> {
     /// # Errors
     /// `MALFORMED_INPUT` when the attributes cannot be read up to it, or its value has a reference to
     /// an unknown entity.
-    pub(crate) fn attribute(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
+    pub(crate) fn attribute(&self, name: &str) -> Result<Option<Cow<'t, str>>> {
         self.first_attribute(|key| key == name)
     }
 
@@ -82,45 +91,48 @@ impl Tag<'_> {
     ///
     /// # Errors
     /// As [`Tag::attribute`].
-    pub(crate) fn prefixed_attribute(&self, local: &str) -> Result<Option<Cow<'_, str>>> {
-        self.first_attribute(|key| key.rsplit_once(':').is_some_and(|(_, name)| name == local))
-    }
-
-    fn first_attribute(&self, wanted: impl Fn(&str) -> bool) -> Result<Option<Cow<'_, str>>> {
-        for attribute in self.0.attributes().with_checks(false) {
-            let attribute = attribute.map_err(malformed)?;
-            if wanted(attribute.key.into_inner()) {
-                return value(&attribute).map(Some);
-            }
-        }
-        Ok(None)
+    pub(crate) fn prefixed_attribute(&self, local: &str) -> Result<Option<Cow<'t, str>>> {
+        self.first_attribute(|key| key.split_once(':').is_some_and(|(_, name)| name == local))
     }
 
     /// Calls `each` with every attribute's name, prefix included, and value.
     ///
     /// # Errors
     /// As [`Tag::attribute`].
-    pub(crate) fn attributes<'a>(&'a self, mut each: impl FnMut(&str, Cow<'a, str>)) -> Result<()> {
-        for attribute in self.0.attributes().with_checks(false) {
-            let attribute = attribute.map_err(malformed)?;
-            each(attribute.key.into_inner(), value(&attribute)?);
+    pub(crate) fn attributes(&self, mut each: impl FnMut(&'t str, Cow<'t, str>)) -> Result<()> {
+        for attribute in Attributes::of(self.attributes) {
+            let (name, raw) = attribute?;
+            each(name, attributes::value(raw)?);
         }
         Ok(())
+    }
+
+    fn first_attribute(&self, wanted: impl Fn(&str) -> bool) -> Result<Option<Cow<'t, str>>> {
+        for attribute in Attributes::of(self.attributes) {
+            let (name, raw) = attribute?;
+            if wanted(name) {
+                return attributes::value(raw).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn prefix(&self) -> &'t str {
+        self.name.split_once(':').map_or("", |(prefix, _)| prefix)
     }
 }
 
 impl<'t> Xml<'t> {
     /// Starts to read. The meter's clock is looked at now and then.
     pub(crate) fn new(text: &'t str, meter: &'t Meter) -> Self {
-        let mut reader = Reader::from_str(text);
-        reader.config_mut().expand_empty_elements = true;
         Self {
-            reader,
+            text,
+            at: 0,
             meter,
             tokens: 0,
-            depth: 0,
+            open: Vec::new(),
+            closing: false,
             bindings: Vec::new(),
-            declares: memmem::Finder::new(b"xmlns"),
         }
     }
 
@@ -129,58 +141,56 @@ impl<'t> Xml<'t> {
     /// # Errors
     /// `MALFORMED_INPUT` where the text is not well-formed; `BUDGET_EXCEEDED` past the time limit.
     pub(crate) fn next(&mut self) -> Result<Option<Token<'t>>> {
+        self.tokens = self.tokens.wrapping_add(1);
+        if self.tokens.is_multiple_of(4096) {
+            self.meter.check_clock()?;
+        }
+        if self.closing {
+            self.closing = false;
+            self.close();
+            return Ok(Some(Token::Close));
+        }
         loop {
-            self.tokens = self.tokens.wrapping_add(1);
-            if self.tokens.is_multiple_of(4096) {
-                self.meter.check_clock()?;
-            }
-            return Ok(Some(match self.reader.read_event().map_err(malformed)? {
-                Event::Start(start) => {
-                    self.open(&start)?;
-                    Token::Open(Tag(start))
+            let rest = &self.text[self.at..];
+            match rest.as_bytes() {
+                [] if self.open.is_empty() => return Ok(None),
+                [] => return Err(malformed("the text ends inside an element")),
+                [b'<', b'/', ..] => {
+                    self.end_tag(rest)?;
+                    return Ok(Some(Token::Close));
                 }
-                Event::End(_) => {
-                    self.close();
-                    Token::Close
-                }
-                Event::Text(text) => Token::Text(text.xml10_content()),
-                Event::CData(text) => Token::Text(text.xml10_content()),
-                Event::GeneralRef(reference) => {
-                    if let Some(character) = reference.resolve_char_ref().map_err(malformed)? {
-                        Token::Text(Cow::Owned(character.into()))
-                    } else {
-                        let name = reference.xml10_content();
-                        resolve_predefined_entity(&name)
-                            .map_or(Token::Reference, |text| Token::Text(Cow::Borrowed(text)))
+                [b'<', b'!', ..] => {
+                    if let Some(text) = self.declaration(rest)? {
+                        return Ok(Some(Token::Text(text)));
                     }
                 }
-                Event::Eof if self.depth > 0 => {
-                    return Err(malformed("the text ends inside an element"));
+                [b'<', b'?', ..] => self.pass(rest, 2, "?>")?,
+                [b'<', ..] => return self.start_tag(rest).map(|tag| Some(Token::Open(tag))),
+                [b'&', ..] => return self.reference(rest).map(Some),
+                _ => {
+                    let end = memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
+                    self.at += end;
+                    // Line ends outside the root element, and what else stands there, mean nothing.
+                    if !self.open.is_empty() {
+                        return Ok(Some(Token::Text(unified(&rest[..end]))));
+                    }
                 }
-                Event::Eof => return Ok(None),
-                // Empty elements are expanded by the reader.
-                Event::Empty(_)
-                | Event::Comment(_)
-                | Event::Decl(_)
-                | Event::PI(_)
-                | Event::DocType(_) => continue,
-            }));
+            }
         }
     }
 
     /// How many elements are open.
     pub(crate) fn depth(&self) -> usize {
-        self.depth
+        self.open.len()
     }
 
     /// The namespace of the element that was opened last.
     pub(crate) fn ns(&self, tag: &Tag<'_>) -> Ns {
-        let name = tag.0.name();
-        let prefix = name.prefix().map_or("", |prefix| prefix.into_inner());
+        let prefix = tag.prefix();
         self.bindings
             .iter()
             .rev()
-            .find(|binding| *binding.prefix == *prefix)
+            .find(|binding| binding.prefix == prefix)
             .map_or(Ns::None, |binding| binding.ns)
     }
 
@@ -211,8 +221,8 @@ impl<'t> Xml<'t> {
     pub(crate) fn child(&mut self, depth: usize) -> Result<Option<Tag<'t>>> {
         loop {
             match self.next()? {
-                Some(Token::Open(tag)) if self.depth == depth + 1 => return Ok(Some(tag)),
-                Some(Token::Close) if self.depth < depth => return Ok(None),
+                Some(Token::Open(tag)) if self.depth() == depth + 1 => return Ok(Some(tag)),
+                Some(Token::Close) if self.depth() < depth => return Ok(None),
                 Some(_) => {}
                 None => return Ok(None),
             }
@@ -224,8 +234,8 @@ impl<'t> Xml<'t> {
     /// # Errors
     /// As [`Xml::next`].
     pub(crate) fn skip(&mut self) -> Result<()> {
-        let depth = self.depth;
-        while self.depth >= depth {
+        let depth = self.depth();
+        while self.depth() >= depth {
             if self.next()?.is_none() {
                 break;
             }
@@ -239,7 +249,7 @@ impl<'t> Xml<'t> {
     /// # Errors
     /// As [`Xml::next`].
     pub(crate) fn text(&mut self) -> Result<Option<Cow<'t, str>>> {
-        let depth = self.depth;
+        let depth = self.depth();
         let mut whole = Cow::Borrowed("");
         let mut known = true;
         loop {
@@ -247,7 +257,7 @@ impl<'t> Xml<'t> {
                 Some(Token::Reference) => known = false,
                 Some(Token::Text(piece)) if whole.is_empty() => whole = piece,
                 Some(Token::Text(piece)) => whole.to_mut().push_str(&piece),
-                Some(Token::Close) if self.depth < depth => break,
+                Some(Token::Close) if self.depth() < depth => break,
                 Some(_) => {}
                 None => break,
             }
@@ -255,50 +265,185 @@ impl<'t> Xml<'t> {
         Ok(known.then_some(whole))
     }
 
-    fn open(&mut self, start: &BytesStart<'t>) -> Result<()> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
+    fn start_tag(&mut self, rest: &'t str) -> Result<Tag<'t>> {
+        let end = tag_end(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
+        self.at += end + 1;
+        let mut inside = &rest[1..end];
+        if let Some(without) = inside.strip_suffix('/') {
+            inside = without;
+            self.closing = true;
+        }
+        let name_end = inside.bytes().position(is_space).unwrap_or(inside.len());
+        let (name, attributes) = inside.split_at(name_end);
+        if name.is_empty() {
+            return Err(malformed("a tag has no name"));
+        }
+        if self.open.len() >= MAX_DEPTH {
             return Err(malformed("elements nest too deep"));
         }
-        let raw = start.attributes_raw();
-        if raw.is_empty() || self.declares.find(raw.as_bytes()).is_none() {
-            return Ok(());
+        self.open.push(name);
+        if declares(attributes.as_bytes()) {
+            self.bind(attributes)?;
         }
-        for attribute in start.attributes().with_checks(false) {
-            let attribute = attribute.map_err(malformed)?;
-            let prefix = match attribute.key.as_namespace_binding() {
-                Some(PrefixDeclaration::Default) => "",
-                Some(PrefixDeclaration::Named(prefix)) => prefix,
+        Ok(Tag { name, attributes })
+    }
+
+    fn end_tag(&mut self, rest: &'t str) -> Result<()> {
+        let end = memchr(b'>', rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
+        let name = rest[2..end].trim_end_matches([' ', '\t', '\r', '\n']);
+        if self.open.last() != Some(&name) {
+            return Err(malformed(format_args!(
+                "the end tag of {name:?} closes another element"
+            )));
+        }
+        self.at += end + 1;
+        self.close();
+        Ok(())
+    }
+
+    /// Takes what begins with `<!`: text if it is CDATA, else nothing.
+    fn declaration(&mut self, rest: &'t str) -> Result<Option<Cow<'t, str>>> {
+        if rest.starts_with("<!--") {
+            self.pass(rest, 4, "-->")?;
+            return Ok(None);
+        }
+        if rest.starts_with("<![CDATA[") {
+            let end = find(&rest[9..], "]]>").ok_or_else(|| malformed("CDATA does not end"))?;
+            self.at += 9 + end + 3;
+            if self.open.is_empty() {
+                return Err(malformed("there is text outside the root element"));
+            }
+            return Ok(Some(unified(&rest[9..9 + end])));
+        }
+        if rest.starts_with("<!DOCTYPE") && self.open.is_empty() {
+            let end = doctype_end(rest).ok_or_else(|| malformed("the DOCTYPE does not end"))?;
+            self.at += end;
+            return Ok(None);
+        }
+        Err(malformed("there is a declaration where none may be"))
+    }
+
+    /// Passes over what ends with `end`.
+    fn pass(&mut self, rest: &str, from: usize, end: &str) -> Result<()> {
+        let at = find(&rest[from..], end)
+            .ok_or_else(|| malformed("a comment or an instruction does not end"))?;
+        self.at += from + at + end.len();
+        Ok(())
+    }
+
+    fn reference(&mut self, rest: &'t str) -> Result<Token<'t>> {
+        let end = memchr3(b';', b'<', b'>', rest.as_bytes())
+            .filter(|&end| rest.as_bytes()[end] == b';')
+            .ok_or_else(|| malformed("a reference does not end"))?;
+        self.at += end + 1;
+        Ok(match attributes::resolve(&rest[1..end])? {
+            Some(character) => Token::Text(Cow::Owned(character.into())),
+            None => Token::Reference,
+        })
+    }
+
+    fn bind(&mut self, attributes: &'t str) -> Result<()> {
+        for attribute in Attributes::of(attributes) {
+            let (name, raw) = attribute?;
+            let prefix = match name.strip_prefix("xmlns") {
+                Some("") => "",
+                Some(rest) => match rest.strip_prefix(':') {
+                    Some(prefix) => prefix,
+                    None => continue,
+                },
                 None => continue,
             };
             if self.bindings.len() >= MAX_BINDINGS {
                 return Err(malformed("too many namespaces are declared"));
             }
             self.bindings.push(Binding {
-                depth: self.depth,
-                prefix: prefix.into(),
-                ns: Ns::of(&value(&attribute)?),
+                depth: self.open.len(),
+                prefix,
+                ns: Ns::of(&attributes::value(raw)?),
             });
         }
         Ok(())
     }
 
     fn close(&mut self) {
+        let depth = self.open.len();
         while self
             .bindings
             .last()
-            .is_some_and(|binding| binding.depth >= self.depth)
+            .is_some_and(|binding| binding.depth >= depth)
         {
             self.bindings.pop();
         }
-        self.depth = self.depth.saturating_sub(1);
+        self.open.pop();
     }
 }
 
-fn value<'a>(attribute: &quick_xml::events::attributes::Attribute<'a>) -> Result<Cow<'a, str>> {
-    attribute
-        .normalized_value(XmlVersion::Implicit1_0)
-        .map_err(malformed)
+/// Where the tag that begins here ends: the first `>` outside quotes.
+fn tag_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr3(b'>', b'"', b'\'', bytes.get(at..)?)?;
+        let found = bytes[at];
+        if found == b'>' {
+            return Some(at);
+        }
+        at += 1 + memchr(found, &bytes[at + 1..])? + 1;
+    }
+}
+
+/// Where the DOCTYPE that begins here ends. What is in it is not looked at: quoted text, comments and
+/// instructions are passed over, and a `>` inside the brackets ends only a declaration.
+fn doctype_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut brackets = false;
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text.as_bytes()[at..];
+        at += match rest {
+            [b'<', b'!', b'-', b'-', ..] => 4 + memmem::find(&rest[4..], b"-->")? + 3,
+            [b'<', b'?', ..] => 2 + memmem::find(&rest[2..], b"?>")? + 2,
+            [quote @ (b'"' | b'\''), ..] => 1 + memchr(*quote, &rest[1..])? + 1,
+            [b'>', ..] if !brackets => return Some(at + 1),
+            [byte, ..] => {
+                brackets = match byte {
+                    b'[' => true,
+                    b']' => false,
+                    _ => brackets,
+                };
+                1
+            }
+            [] => return None,
+        };
+    }
+    None
+}
+
+/// Whether attributes declare a namespace, or might.
+fn declares(attributes: &[u8]) -> bool {
+    let mut rest = attributes;
+    while let Some(at) = memchr(b'x', rest) {
+        if rest[at..].starts_with(b"xmlns") {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
+}
+
+/// Text with every line end as a line feed (2.11).
+fn unified(text: &str) -> Cow<'_, str> {
+    if memchr(b'\r', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+fn find(text: &str, what: &str) -> Option<usize> {
+    memmem::find(text.as_bytes(), what.as_bytes())
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
 fn malformed(error: impl std::fmt::Display) -> ProbeError {

@@ -43,8 +43,21 @@ pub(crate) struct Archive<'s> {
     end: u64,
     /// Where local headers begin, and the end of the last entry; ascending. Made at first need.
     borders: OnceCell<Vec<u64>>,
-    /// Made at the first packed entry and used again for the others: its tables are not small.
+    /// Taken at the first packed entry and used again for the others: its tables are not small.
     inflate: RefCell<Option<Decompress>>,
+}
+
+thread_local! {
+    /// The decompressor of the last archive, for the next one.
+    static SPARE: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+}
+
+impl Drop for Archive<'_> {
+    fn drop(&mut self) {
+        if let Some(inflate) = self.inflate.take() {
+            SPARE.with(|spare| spare.replace(Some(inflate)));
+        }
+    }
 }
 
 /// The input that an archive reads: the caller's, or its own when it lies in another archive.
@@ -244,11 +257,36 @@ fn key(name: &str) -> impl Iterator<Item = u8> {
         })
 }
 
-/// FNV-1a over the key.
+/// A hash of the key, eight bytes at a time.
 fn key_hash(name: &str) -> u64 {
-    key(name).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let name = name.trim_start_matches(['/', '\\']);
+    if name.contains('\\') {
+        return hash(name.replace('\\', "/").as_bytes());
+    }
+    hash(name.as_bytes())
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, word: [u8; 8]| {
+        (hash.rotate_left(5) ^ lower(u64::from_le_bytes(word))).wrapping_mul(0x517c_c1b7_2722_0a95)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut tail = [0; 8];
+    tail[..rest.len()].copy_from_slice(rest);
+    let hash = words
+        .iter()
+        .fold(bytes.len() as u64, |hash, word| mix(hash, *word));
+    mix(hash, tail)
+}
+
+/// Eight bytes with ASCII capitals made small.
+fn lower(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let low_bits = word & (ONES * 0x7F);
+    let from_a = low_bits + ONES * (0x80 - b'A' as u64);
+    let beyond_z = low_bits + ONES * (0x7F - b'Z' as u64);
+    let capitals = !word & (ONES * 0x80) & (from_a ^ beyond_z);
+    word | capitals >> 2
 }
 
 fn damaged(entry: Entry<'_>, why: impl std::fmt::Display) -> ProbeError {

@@ -1,5 +1,6 @@
 //! `[Content_Types].xml` (ISO/IEC 29500-2, 10.1.2).
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::{Kind, find};
@@ -20,7 +21,9 @@ impl ContentTypes {
     /// `MALFORMED_INPUT` when it is not well-formed or not a content type stream; budget errors.
     pub(super) fn parse(text: &str, archive: &Archive<'_>, meter: &Meter) -> Result<Self> {
         let mut kinds = vec![None; archive.len()];
-        let mut defaults: Vec<(String, Kind)> = Vec::new();
+        let mut defaults: Vec<(Cow<'_, str>, Kind)> = Vec::new();
+        // Overrides to something that we have no use for: they matter only where a default does not.
+        let mut masked: Vec<Cow<'_, str>> = Vec::new();
         let mut xml = Xml::new(text, meter);
         let root = xml.root()?;
         if !xml.is(&root, Ns::ContentTypes, "Types") {
@@ -46,23 +49,39 @@ impl ContentTypes {
             })?;
             let Some(named) = named else { continue };
             if key == "Extension" {
-                defaults.push((named.into_owned(), kind));
+                defaults.push((named, kind));
+            } else if kind == Kind::Other {
+                masked.push(named);
             } else if let Some(entry) = find(archive, &named) {
                 kinds[entry.index()] = Some(kind);
             }
         }
+        defaults.retain(|(_, kind)| *kind != Kind::Other);
         defaults.sort_by(|a, b| cmp(&a.0, &b.0));
-        let by_default = |entry: Entry<'_>| {
-            let extension = extension(entry.name())?;
+        let by_default = |name: &str| {
+            if defaults.is_empty() {
+                return None;
+            }
+            let extension = extension(name)?;
             let at = defaults.partition_point(|(known, _)| cmp(known, extension).is_lt());
             let (known, kind) = defaults.get(at)?;
             cmp(known, extension).is_eq().then_some(*kind)
         };
+        for name in masked {
+            if by_default(&name).is_some()
+                && let Some(entry) = find(archive, &name)
+            {
+                kinds[entry.index()] = Some(Kind::Other);
+            }
+        }
         Ok(Self(
             archive
                 .entries()
                 .zip(kinds)
-                .map(|(entry, kind)| kind.or_else(|| by_default(entry)).unwrap_or(Kind::Other))
+                .map(|(entry, kind)| {
+                    kind.or_else(|| by_default(entry.name()))
+                        .unwrap_or(Kind::Other)
+                })
                 .collect(),
         ))
     }

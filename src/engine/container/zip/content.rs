@@ -2,7 +2,7 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::{Archive, CHUNK, Entry, damaged, directory};
+use super::{Archive, CHUNK, Entry, SPARE, damaged, directory};
 use crate::engine::error::{ProbeError, Result};
 
 /// Most bytes that one call of the decompressor gets. Deflate makes at most 1032 of one byte, so the
@@ -100,7 +100,7 @@ impl Archive<'_> {
         look: &mut impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Option<T>> {
         let mut slot = self.inflate.borrow_mut();
-        let inflate = slot.get_or_insert_with(|| Decompress::new(false));
+        let inflate = slot.get_or_insert_with(spare);
         inflate.reset(false);
         let packed_size = entry.record.packed_size;
         let mut content = Vec::new();
@@ -203,7 +203,7 @@ impl Archive<'_> {
             return Ok(Vec::new());
         }
         let mut slot = self.inflate.borrow_mut();
-        let inflate = slot.get_or_insert_with(|| Decompress::new(false));
+        let inflate = slot.get_or_insert_with(spare);
         inflate.reset(false);
         let whole = wanted == entry.size();
         // A short prefix needs few packed bytes: read about as many, and more only when they are used up.
@@ -339,6 +339,13 @@ enum Fed {
     Ended,
     /// There is as much as was asked for.
     Enough,
+}
+
+/// A decompressor: that of the last archive, or a new one.
+fn spare() -> Decompress {
+    SPARE
+        .with(std::cell::RefCell::take)
+        .unwrap_or_else(|| Decompress::new(false))
 }
 
 /// How an entry is packed, if we can unpack it.

@@ -120,6 +120,31 @@ fn names_are_found_as_opc_says() {
 }
 
 #[test]
+fn names_that_opc_takes_for_one_have_one_hash_and_others_mostly_not() {
+    for (a, b) in [
+        ("", "/"),
+        ("Word/Document.XML", "\\word\\document.xml"),
+        (
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ[]@`{",
+            "abcdefghijklmnopqrstuvwxyz[]@`{",
+        ),
+        ("\u{c9}A", "\u{c9}a"),
+    ] {
+        assert_eq!(key_hash(a), key_hash(b), "{a} {b}");
+        assert_eq!(key_cmp(a, b), Ordering::Equal, "{a} {b}");
+    }
+    for (a, b) in [
+        ("[", "{"),
+        ("@", "`"),
+        ("\u{c9}", "\u{e9}"),
+        ("a", "a/"),
+        ("ab", "ba"),
+    ] {
+        assert_ne!(key_hash(a), key_hash(b), "{a} {b}");
+    }
+}
+
+#[test]
 fn of_duplicates_the_last_counts_and_once() {
     let bytes = build::archive([("a", "old"), ("b", "b"), ("a", "new"), ("A", "other case")]);
     let source = source(bytes);
