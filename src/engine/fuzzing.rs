@@ -2,8 +2,8 @@
 //!
 //! Each takes bytes from anywhere. It must come back, without a panic, and within the budgets.
 
-use super::container::iwa;
-use super::driver::iwork;
+use super::container::{iwa, xml, zip};
+use super::driver::{iwork, ooxml};
 use super::engine::Engine;
 use super::jsonl;
 use super::request::Request;
@@ -70,4 +70,19 @@ pub fn property_list(bytes: &[u8]) {
 /// A picture of which the size is asked.
 pub fn picture(bytes: &[u8]) {
     iwork::fuzz_picture(bytes);
+}
+
+/// An archive: its directory, every entry in every way, and archives in it.
+pub fn archive(bytes: &[u8]) {
+    zip::fuzz(bytes);
+}
+
+/// An XML part in any encoding.
+pub fn xml_part(bytes: &[u8]) {
+    xml::fuzz(bytes);
+}
+
+/// A workbook part of a binary workbook, and its shared strings.
+pub fn binary_workbook(bytes: &[u8]) {
+    ooxml::fuzz_binary_workbook(bytes);
 }

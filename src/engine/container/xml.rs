@@ -25,7 +25,7 @@ use crate::engine::meter::Meter;
 const MAX_BINDINGS: usize = 512;
 
 /// Deepest nesting: some bytes are kept for every open element. Documents have a hundred levels or so.
-const MAX_DEPTH: usize = 1_000_000;
+const MAX_DEPTH: usize = 250_000;
 
 /// A pull reader over decoded text. An element without content comes as [`Token::Open`] and
 /// [`Token::Close`] like any other.
@@ -166,6 +166,9 @@ impl<'t> Xml<'t> {
                 }
                 [b'<', b'?', ..] => self.pass(rest, 2, "?>")?,
                 [b'<', ..] => return self.start_tag(rest).map(|tag| Some(Token::Open(tag))),
+                [b'&', ..] if self.open.is_empty() => {
+                    return Err(malformed("there is text outside the root element"));
+                }
                 [b'&', ..] => return self.reference(rest).map(Some),
                 _ => {
                     let end = memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
@@ -307,13 +310,13 @@ impl<'t> Xml<'t> {
             self.pass(rest, 4, "-->")?;
             return Ok(None);
         }
-        if rest.starts_with("<![CDATA[") {
-            let end = find(&rest[9..], "]]>").ok_or_else(|| malformed("CDATA does not end"))?;
+        if let Some(inside) = rest.strip_prefix("<![CDATA[") {
+            let end = find(inside, "]]>").ok_or_else(|| malformed("CDATA does not end"))?;
             self.at += 9 + end + 3;
             if self.open.is_empty() {
                 return Err(malformed("there is text outside the root element"));
             }
-            return Ok(Some(unified(&rest[9..9 + end])));
+            return Ok(Some(unified(&inside[..end])));
         }
         if rest.starts_with("<!DOCTYPE") && self.open.is_empty() {
             let end = doctype_end(rest).ok_or_else(|| malformed("the DOCTYPE does not end"))?;
@@ -448,6 +451,33 @@ fn is_space(byte: u8) -> bool {
 
 fn malformed(error: impl std::fmt::Display) -> ProbeError {
     ProbeError::malformed(format_args!("XML that is not well-formed: {error}"))
+}
+
+/// For `fuzz/`: decodes a part and reads it to its end.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let Ok(text) = decode(bytes.to_vec()) else {
+        return;
+    };
+    let limits = crate::contract::Limits::of(crate::contract::Level::Metadata);
+    let meter = Meter::start(limits);
+    let mut xml = Xml::new(&text, &meter);
+    let mut opened = 0_usize;
+    while let Ok(Some(token)) = xml.next() {
+        match token {
+            Token::Open(tag) => {
+                opened += 1;
+                assert!(!tag.local().contains(char::is_whitespace));
+                let _any = (
+                    xml.ns(&tag),
+                    tag.attribute("a"),
+                    tag.prefixed_attribute("id"),
+                );
+            }
+            Token::Close => opened -= 1,
+            Token::Text(_) | Token::Reference => assert!(opened > 0),
+        }
+        assert_eq!(opened, xml.depth());
+    }
 }
 
 #[cfg(test)]

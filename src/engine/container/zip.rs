@@ -243,6 +243,43 @@ impl<'s> Archive<'s> {
     }
 }
 
+/// For `fuzz/`: opens an archive and reads its entries in every way.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let limits = crate::contract::Limits::of(crate::contract::Level::Metadata);
+    let kind = crate::engine::source::SourceKind::JsonlBytes;
+    let Ok(source) = Source::bytes("fuzz.zip", bytes.to_vec(), kind, limits) else {
+        return;
+    };
+    let Ok(archive) = Archive::open(&source) else {
+        return;
+    };
+    for entry in archive.entries() {
+        assert!(archive.find_exact(entry.name()).is_some());
+        assert!(archive.find(&entry.name().to_ascii_uppercase()).is_some());
+        let whole = archive.read(entry);
+        let prefix = archive.read_prefix(entry, 100);
+        let steps = Steps { first: 20, next: 7 };
+        let mut looked = Vec::new();
+        let found = archive.look_into(entry, steps, |bytes| {
+            looked = bytes.to_vec();
+            None::<()>
+        });
+        if let Ok(whole) = &whole {
+            assert!(whole.len() as u64 <= entry.size());
+            if let Ok(prefix) = &prefix {
+                assert_eq!(prefix[..], whole[..prefix.len()]);
+            }
+            // The budget may end the second reading of what the first could still pay.
+            assert!(found.is_err() || looked == *whole);
+        }
+        if let Ok(nested) = archive.nested(entry) {
+            nested.entries().for_each(|entry| {
+                let _any = nested.read(entry);
+            });
+        }
+    }
+}
+
 /// Compares names as OPC does: ASCII case, leading slashes and the kind of slash do not count.
 fn key_cmp(a: &str, b: &str) -> Ordering {
     key(a).cmp(key(b))

@@ -54,7 +54,7 @@ fn what_is_not_well_formed_is_an_error() {
         "<t>&#xD800;</t>".into(),
         "nothing".into(),
         String::new(),
-        "<a>".repeat(1_000_001),
+        "<a>".repeat(250_001),
     ];
     for text in cases {
         let refused = text_of(&text).unwrap_err();
