@@ -18,12 +18,12 @@ use crate::support::zip;
 
 /// The deep report with every target on a package.
 fn deep(name: &str, bytes: &[u8]) -> Value {
-    Engine::start(&["-l", "d", "-t", "@all"]).probe(name, bytes)
+    probe(&["-l", "d", "-t", "@all"], name, bytes)
 }
 
-/// The report on a package with other flags.
+/// The report on a package with other flags. A busy machine must not run out of time.
 fn probe(flags: &[&str], name: &str, bytes: &[u8]) -> Value {
-    Engine::start(flags).probe(name, bytes)
+    Engine::start(&[&["-T60000"], flags].concat()).probe(name, bytes)
 }
 
 /// Checks the values of targets in a report; `null` means that the target is unknown.
