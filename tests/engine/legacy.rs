@@ -9,6 +9,7 @@ mod make;
 mod package;
 mod powerpoint;
 mod properties;
+mod seeds;
 mod word;
 
 use serde_json::Value;

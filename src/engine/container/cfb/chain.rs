@@ -7,12 +7,13 @@ use std::rc::Rc;
 use super::super::super::error::Result;
 use super::super::super::source::Source;
 use super::header::{DIFAT_IN_HEADER, Header, u32_at};
+use super::used::SectorSet;
 
 /// The mark at the end of a chain.
 const END_OF_CHAIN: u32 = 0xFFFF_FFFE;
 
 /// Links between two looks at the clock.
-const CLOCK_EVERY: usize = 4096;
+pub(super) const CLOCK_EVERY: usize = 4096;
 
 /// Most bytes that reading a whole chain takes memory for before it has read them. At least one sector.
 const READ_AHEAD: usize = 1 << 20;
@@ -28,7 +29,7 @@ pub(super) enum Space {
 
 /// Where a sector's chain goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+pub(super) enum Link {
     To(u32),
     End,
     /// Nowhere: the table has no such entry, or one that no chain may hold.
@@ -85,7 +86,7 @@ impl<'s> Sectors<'s> {
     }
 
     /// Sector size of a space as a power of two.
-    fn shift(&self, space: Space) -> u32 {
+    pub(super) fn shift(&self, space: Space) -> u32 {
         match space {
             Space::Regular => self.header.sector_shift,
             Space::Mini => self.header.mini_shift,
@@ -93,7 +94,7 @@ impl<'s> Sectors<'s> {
     }
 
     /// How many sectors there can be. The last one may be cut short by the end of the file.
-    fn sector_count(&self, space: Space) -> u64 {
+    pub(super) fn sector_count(&self, space: Space) -> u64 {
         match space {
             Space::Regular => (self.source.size())
                 .div_ceil(1 << self.header.sector_shift)
@@ -104,7 +105,7 @@ impl<'s> Sectors<'s> {
     }
 
     /// The link that follows a sector.
-    fn link(&self, space: Space, sector: u32) -> Result<Link> {
+    pub(super) fn link(&self, space: Space, sector: u32) -> Result<Link> {
         let per_block = 1_u32 << (self.header.sector_shift - 2);
         let Some(block) = self.block((space, sector / per_block))? else {
             return Ok(Link::Broken);
@@ -339,78 +340,5 @@ impl Chain {
             }
         }
         Ok(filled)
-    }
-}
-
-/// The sectors that streams were seen to own.
-#[derive(Debug, Default)]
-pub(super) struct Used {
-    regular: SectorSet,
-    mini: SectorSet,
-}
-
-impl Used {
-    /// Follows the chain of a stream of `size` bytes. False when it is too short, broken, or runs into
-    /// a sector that is taken already: so each sector is looked at once, however many streams claim it.
-    pub(super) fn take(
-        &mut self,
-        sectors: &Sectors<'_>,
-        space: Space,
-        start: u32,
-        size: u64,
-    ) -> Result<bool> {
-        let needed = size.div_ceil(1 << sectors.shift(space));
-        if needed > sectors.sector_count(space) {
-            return Ok(false);
-        }
-        let taken = match space {
-            Space::Regular => &mut self.regular,
-            Space::Mini => &mut self.mini,
-        };
-        let mut next = Link::To(start);
-        for step in 0..needed {
-            let Link::To(sector) = next else {
-                return Ok(false);
-            };
-            if u64::from(sector) >= sectors.sector_count(space) || !taken.insert(sector) {
-                return Ok(false);
-            }
-            if step.is_multiple_of(CLOCK_EVERY as u64) {
-                sectors.source.meter().check_clock()?;
-            }
-            // The last sector's link is no matter for the content.
-            if step + 1 < needed {
-                next = sectors.link(space, sector)?;
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// A set of sectors: bits in pages, so that only what is used costs memory.
-#[derive(Debug, Default)]
-struct SectorSet {
-    pages: HashMap<u32, [u64; 16]>,
-}
-
-impl SectorSet {
-    /// Bits of a page as a power of two.
-    const PAGE_SHIFT: u32 = 10;
-
-    /// Most pages: what a file of 128 GiB can fill. A chain that jumps about in a larger, sparse file ends
-    /// there.
-    const MAX_PAGES: usize = 1 << 18;
-
-    /// False when the sector is in the set already, or the set is full.
-    fn insert(&mut self, sector: u32) -> bool {
-        let page = sector >> Self::PAGE_SHIFT;
-        if self.pages.len() >= Self::MAX_PAGES && !self.pages.contains_key(&page) {
-            return false;
-        }
-        let page = self.pages.entry(page).or_default();
-        let (word, bit) = ((sector >> 6 & 15) as usize, 1 << (sector & 63));
-        let is_new = page[word] & bit == 0;
-        page[word] |= bit;
-        is_new
     }
 }

@@ -13,6 +13,7 @@ mod chain;
 mod directory;
 mod header;
 mod stream;
+mod used;
 
 #[cfg(test)]
 mod tests;
@@ -134,7 +135,7 @@ impl<'s> Cfb<'s> {
         if self.directory.is_damaged() {
             return Ok(true);
         }
-        let mut used = chain::Used::default();
+        let mut used = used::Used::default();
         let root = self.entry(EntryId::ROOT);
         let version = self.sectors.header().major_version;
         if !used.take(

@@ -10,6 +10,7 @@ mod codepage;
 mod encryption;
 mod excel;
 mod inventory;
+mod persist;
 mod powerpoint;
 mod properties;
 mod statistics;
