@@ -22,7 +22,7 @@ async fn an_idle_child_of_another_profile_makes_room() {
     for n in [1, 3] {
         let bench = Bench::new(|settings| settings.max_concurrency = n);
         let census = Census::of(&bench.chaos);
-        for round in 0..24 {
+        for round in 0..15 {
             let file = format!("who~{round}.pdf");
             let reply = bench.probe_with(&file, &profile(round % 5)).await;
             let arguments = json(&reply)["arguments"].to_string();
@@ -39,7 +39,7 @@ async fn an_idle_child_of_another_profile_makes_room() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_books_of_profiles_are_bounded() {
     let bench = Bench::new(|_| {});
-    for n in 0..400 {
+    for n in 0..150 {
         assert_answers(
             &bench.probe_with("reply.pdf", &profile(n)).await,
             "reply.pdf",
@@ -108,7 +108,7 @@ async fn every_planned_limit_has_its_own_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_idle_limit_and_a_hand_over_do_not_meet() {
     let bench = Bench::new(|settings| settings.idle = Some(Duration::from_millis(20)));
-    for n in 0..120_u64 {
+    for n in 0..60_u64 {
         bench.assert_serves(&format!("reply~{n}.pdf")).await;
         tokio::time::sleep(Duration::from_micros(16_000 + n * 131 % 8000)).await;
     }
@@ -149,7 +149,7 @@ async fn history_does_not_show() {
         "not-json.pdf",
         "two.pdf",
     ];
-    for round in 0..10 {
+    for round in 0..6 {
         order.rotate_left(round % 3 + 1);
         for file in &order {
             let _whatever = bench.probe(file).await;
@@ -209,7 +209,7 @@ async fn a_storm_never_has_more_than_n_alive_and_loses_no_permit() {
         "ignore-term+silent",
     ];
     let begun = Instant::now();
-    let calls: Vec<_> = (0..360_usize)
+    let calls: Vec<_> = (0..240_usize)
         .map(|at| {
             let supervisor = bench.supervisor.clone();
             let file = format!("{}~{at}.pdf", verbs[at * 7 % verbs.len()]);
