@@ -4,8 +4,6 @@
 //! and drivers that read documents by position and within budgets. It never runs inside the
 //! supervising process.
 
-#![allow(dead_code, reason = "drivers that use the rest land one by one")]
-
 mod catalogue;
 pub mod cli;
 mod container;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -39,6 +38,7 @@ fn a_path_that_cannot_be_read_is_an_io_error_with_the_words_of_the_system() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(at("plain.pdf"), b"%PDF-1.7").unwrap();
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "links are made on Unix only"))]
     let mut paths = vec![
         String::new(),
         at("missing.pdf"),
@@ -68,6 +68,7 @@ fn a_path_that_cannot_be_read_is_an_io_error_with_the_words_of_the_system() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_refused_and_never_waited_for() {
+    use std::time::{Duration, Instant};
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     assert!(
