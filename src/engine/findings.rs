@@ -17,8 +17,6 @@ pub(crate) enum Status {
     Unknown,
     /// No usable path, or one that cannot answer this.
     Unsupported,
-    /// The document records something that fails validation.
-    Invalid,
     /// A limit stopped this target.
     BudgetExceeded,
 }
@@ -30,7 +28,6 @@ impl Status {
             Self::Estimated => "estimated",
             Self::Unknown => "unknown",
             Self::Unsupported => "unsupported",
-            Self::Invalid => "invalid",
             Self::BudgetExceeded => "budget_exceeded",
         }
     }
@@ -81,11 +78,6 @@ impl Findings {
     /// Whether the probe asks for any of these.
     pub(crate) fn wants_any(&self, targets: &[Target]) -> bool {
         self.wanted.intersects(TargetSet::of(targets))
-    }
-
-    /// Everything the probe asks for.
-    pub(crate) fn wanted(&self) -> TargetSet {
-        self.wanted
     }
 
     /// Records a value. `Value::Null` is a value too: "the document says: nothing".

@@ -70,7 +70,6 @@ pub(crate) fn run(
             source,
             profile,
             extension: extension.as_deref().unwrap_or_default(),
-            level: plan.level,
             options: plan.options,
             paths: &plan.paths,
         };

@@ -282,22 +282,6 @@ impl Source {
         self.head.get()?.get(start..end)
     }
 
-    /// Fills the whole of `buffer`.
-    ///
-    /// # Errors
-    /// As [`Source::read_at`], and `MALFORMED_INPUT` when the input ends before.
-    pub(crate) fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let filled = self.read_at(offset, buffer)?;
-        if filled < buffer.len() {
-            return Err(ProbeError::malformed(format_args!(
-                "the file ends at {} where {} bytes at offset {offset} are expected",
-                self.size,
-                buffer.len()
-            )));
-        }
-        Ok(())
-    }
-
     /// Reads up to `len` bytes from `offset`. `len` may come from the file: memory is taken only for
     /// what the input really has and the budget allows.
     ///
@@ -394,14 +378,8 @@ mod tests {
         assert_eq!(source.read_at(8, &mut buffer).unwrap(), 2);
         assert_eq!(source.read_at(10, &mut buffer).unwrap(), 0);
         assert_eq!(source.read_at(u64::MAX, &mut buffer).unwrap(), 0);
-        assert!(
-            source
-                .read_exact_at(8, &mut buffer)
-                .unwrap_err()
-                .is_malformed()
-        );
         assert_eq!(source.read_range(5, u64::MAX).unwrap(), b"56789");
-        assert_eq!(source.meter().cost().physical_bytes, 2 + 2 + 5);
+        assert_eq!(source.meter().cost().physical_bytes, 2 + 5);
     }
 
     #[test]

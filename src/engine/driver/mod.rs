@@ -16,7 +16,6 @@ use super::error::Result;
 use super::findings::Findings;
 use super::meter::Meter;
 use super::source::Source;
-use crate::contract::Level;
 
 /// What a driver has to work with.
 #[derive(Debug)]
@@ -27,8 +26,6 @@ pub(crate) struct Probe<'p> {
     pub(crate) profile: Profile,
     /// The extension of the display name, lower case, without dot.
     pub(crate) extension: &'p str,
-    /// How deep to look.
-    pub(crate) level: Level,
     /// Format options in force.
     pub(crate) options: FormatOptions,
     /// The paths that will run, in order.

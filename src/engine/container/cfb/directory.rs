@@ -200,13 +200,6 @@ impl Entry<'_> {
             .take_while(|unit| *unit != 0)
     }
 
-    /// The name, with what is no Unicode replaced.
-    pub(crate) fn name(&self) -> String {
-        char::decode_utf16(self.units())
-            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect()
-    }
-
     /// Whether this is the name; the case of ASCII letters does not matter.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.units()

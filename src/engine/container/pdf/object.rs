@@ -64,13 +64,6 @@ impl<'p> Object<'p> {
         }
     }
 
-    pub(crate) fn as_text(&self) -> Option<Text<'p>> {
-        match self {
-            Self::Text(text) => Some(*text),
-            _ => None,
-        }
-    }
-
     pub(crate) fn as_ref(&self) -> Option<Ref> {
         match self {
             Self::Ref(reference) => Some(*reference),

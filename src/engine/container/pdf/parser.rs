@@ -334,7 +334,10 @@ mod tests {
         ];
         for (text, expected) in cases {
             let object = parse(text).unwrap();
-            assert_eq!(*object.as_text().unwrap().bytes(), *expected);
+            let Object::Text(text) = object else {
+                panic!("no text: {object:?}");
+            };
+            assert_eq!(*text.bytes(), *expected);
         }
     }
 
