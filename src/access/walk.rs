@@ -46,7 +46,8 @@ fn walk(path: &Path, mut visit: impl FnMut(&Path, &Step)) -> PathBuf {
     while let Some(step) = todo.pop_front() {
         visit(&at, &step);
         match step {
-            Step::Root(root) => at = root,
+            // In the spelling of real paths: Windows has another one for them.
+            Step::Root(root) => at = std::fs::canonicalize(&root).unwrap_or(root),
             Step::Up => {
                 at.pop();
             }

@@ -61,6 +61,7 @@ pub(super) enum Confinement {
     Off,
 }
 
+#[cfg(unix)]
 impl Spec {
     pub(super) fn confined(&self) -> bool {
         self.sandbox != Confinement::Off
