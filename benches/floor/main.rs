@@ -14,6 +14,7 @@
 
 mod documents;
 mod ooxml;
+mod pdf;
 #[allow(
     dead_code,
     unreachable_pub,
@@ -48,12 +49,25 @@ fn main() {
         cases.extend(ooxml::corpus(shared.as_ref()));
     }
     let verbose = std::env::args().any(|argument| argument == "--verbose");
-    group("@summary, Office Open XML", &cases, verbose);
+    group(
+        "@summary, Office Open XML",
+        &["-t", "@summary"],
+        &cases,
+        verbose,
+    );
+    for (title, selector) in [("@summary, PDF", "@summary"), ("@default, PDF", "@default")] {
+        let arguments = ["-t", selector];
+        let mut cases = pdf::built(directory.path());
+        if let Some(shared) = std::env::var_os("DECKPROBE_TEST_SHARED") {
+            cases.extend(pdf::corpus(shared.as_ref(), &arguments));
+        }
+        group(title, &arguments, &cases, verbose);
+    }
 }
 
 /// Measures cases and prints the geometric mean of their ratios.
-fn group(title: &str, cases: &[Case], verbose: bool) {
-    let mut engine = Engine::new(["-t", "@summary"]).unwrap();
+fn group(title: &str, arguments: &[&str], cases: &[Case], verbose: bool) {
+    let mut engine = Engine::new(arguments.iter().copied()).unwrap();
     let mut logs = Vec::new();
     for case in cases {
         let (record, floor) = measure(&mut engine, case);

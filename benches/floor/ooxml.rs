@@ -45,7 +45,7 @@ pub(crate) fn corpus(shared: &Path) -> Vec<Case> {
     cases
 }
 
-fn line(path: &Path) -> String {
+pub(crate) fn line(path: &Path) -> String {
     serde_json::json!({ "path": path }).to_string()
 }
 
@@ -78,7 +78,7 @@ fn case(path: PathBuf) -> Case {
     }
 }
 
-fn read(file: &File, offset: usize, len: usize) -> Vec<u8> {
+pub(crate) fn read(file: &File, offset: usize, len: usize) -> Vec<u8> {
     let mut buffer = vec![0; len];
     #[cfg(unix)]
     std::os::unix::fs::FileExt::read_exact_at(file, &mut buffer, offset as u64).unwrap();
