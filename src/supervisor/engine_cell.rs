@@ -113,9 +113,9 @@ impl Core {
         let (core, engine) = (Arc::clone(self), Arc::clone(engine));
         self.tracker.spawn(async move {
             let looked_at = Arc::clone(&engine);
-            let current = tokio::task::spawn_blocking(move || looked_at.is_current()).await;
-            if let Ok(false) = current {
-                tracing::info!(path = %engine.info.path.display(), "the engine was replaced on disk");
+            let outdated = tokio::task::spawn_blocking(move || looked_at.outdated()).await;
+            if let Ok(Some(why)) = outdated {
+                tracing::info!(path = %engine.info.path.display(), "{why}");
                 match core.search(engine.generation + 1).await {
                     Ok(fresh) => {
                         core.engine.set(fresh);

@@ -36,6 +36,9 @@ pub(super) struct Engine {
     file: PathBuf,
     /// What the file was when it was resolved.
     identity: Vec<i64>,
+    /// The directories that children may read, each with what it was when the engine was resolved:
+    /// the sandbox is tied to them, not to their names.
+    roots: Vec<(PathBuf, Vec<i64>)>,
     /// What named it.
     origin: &'static str,
     /// Our own binary.
@@ -161,10 +164,18 @@ impl Engine {
         cannot_start(&self.info.path, self.origin, why)
     }
 
-    /// Whether the file on disk is still the one that was resolved. One that is gone for the moment,
-    /// as in the middle of an upgrade, does not count as another.
-    pub(super) fn is_current(&self) -> bool {
-        os::file_identity(&self.file).map_or(true, |identity| identity == self.identity)
+    /// What on disk is not what it was when the engine was resolved, if anything. What is gone for the
+    /// moment, as in the middle of an upgrade, does not count.
+    pub(super) fn outdated(&self) -> Option<&'static str> {
+        let is_another = |path, was: &[i64]| os::file_identity(path).is_ok_and(|is| is != was);
+        if is_another(&self.file, &self.identity) {
+            return Some("the engine was replaced on disk");
+        }
+        let moved = |(root, was): &(PathBuf, Vec<i64>)| {
+            os::directory_identity(root).is_ok_and(|is| is != *was)
+        };
+        let moved = self.roots.iter().any(moved);
+        moved.then_some("a root was replaced on disk")
     }
 
     fn spec(&self, settings: &Settings) -> Spec {
@@ -285,9 +296,18 @@ async fn examine(
     let launcher = own_program(&core.settings)?;
     let looked_at = tokio::task::spawn_blocking({
         let (path, launcher) = (path.clone(), launcher.clone());
-        move || look_at(kind, &path, &launcher)
+        let roots = core.settings.roots.clone();
+        move || {
+            let roots = roots.into_iter();
+            let roots = roots.filter_map(|root| {
+                let identity = os::directory_identity(&root).ok()?;
+                Some((root, identity))
+            });
+            let roots: Vec<_> = roots.collect();
+            look_at(kind, &path, &launcher).map(|(identity, script)| (identity, script, roots))
+        }
     });
-    let (identity, script) = looked_at
+    let (identity, script, roots) = looked_at
         .await
         .map_err(|error| error.to_string())?
         .map_err(|why| refuse(&why))?;
@@ -304,6 +324,7 @@ async fn examine(
         generation,
         file: path.clone(),
         identity,
+        roots,
         origin,
         launcher,
         script,
@@ -312,6 +333,7 @@ async fn examine(
         info: engine.info.clone(),
         file: engine.file.clone(),
         identity: engine.identity.clone(),
+        roots: Vec::new(),
         launcher: engine.launcher.clone(),
         ..engine
     });

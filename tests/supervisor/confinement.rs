@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use deckprobe_mcp::contract::ErrorCode;
+use deckprobe_mcp::contract::{ErrorCode, ProbeOptions, Record};
 use deckprobe_mcp::supervisor::{SandboxMode, Settings, check_sandbox};
 
-use super::harness::{Bench, assert_fails, json};
+use super::harness::{Bench, assert_fails, json, within};
 
 const FAILURE: ErrorCode = ErrorCode::McpEngineFailure;
 
@@ -115,6 +115,35 @@ async fn require_is_met_or_refused() {
     let bench = Bench::new(|_| {});
     bench.assert_serves("reply.pdf").await;
     assert_eq!(bench.snapshot().sandbox.unwrap().landlock, "off");
+    bench.assert_whole().await;
+}
+
+/// A root that was deleted and made again is another directory to the sandbox: children follow it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_that_was_replaced_is_readable_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let file = root.join("open~x.pdf");
+    let make = || {
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(&file, "x").unwrap();
+    };
+    make();
+    let bench = confined(|settings| settings.roots = vec![root.clone()]);
+    let record = Record::from_path(file.to_str().unwrap(), None).unwrap();
+    let options = ProbeOptions::new();
+    let open = || async {
+        let reply = within(bench.supervisor.probe(&record, &options)).await;
+        json(&reply)["open"].clone()
+    };
+    assert_eq!(open().await, "done");
+    std::fs::remove_dir_all(&root).unwrap();
+    make();
+    let begun = std::time::Instant::now();
+    while open().await != "done" {
+        assert!(begun.elapsed() < super::harness::PATIENCE);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     bench.assert_whole().await;
 }
 

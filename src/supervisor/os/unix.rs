@@ -229,6 +229,17 @@ pub(in super::super) fn file_identity(path: &Path) -> io::Result<Vec<i64>> {
     .to_vec())
 }
 
+/// Identifies a directory, whatever it holds: its size and other times change with its content, and
+/// its number may be given to the next one.
+pub(in super::super) fn directory_identity(path: &Path) -> io::Result<Vec<i64>> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::metadata(path)?;
+    let born = meta.created().ok();
+    let born = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = born.map_or(0, |born| i64::try_from(born.as_nanos()).unwrap_or_default());
+    Ok([meta.dev().cast_signed(), meta.ino().cast_signed(), born].to_vec())
+}
+
 /// Whether two paths lead to the same file.
 pub(in super::super) fn same_file(a: &Path, b: &Path) -> bool {
     match (file_identity(a), file_identity(b)) {
