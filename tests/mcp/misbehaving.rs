@@ -245,25 +245,25 @@ fn a_slow_probe_shows_that_it_lives() {
 fn a_full_queue_is_told_at_once() {
     let chaos = Chaos::new();
     let mut server = warm(chaos.command().env("DECKPROBE_MCP_MAX_QUEUE", "1"), &chaos);
-    let running = server.ask_tool("probe", chaos.probe("wait:1500~1"));
+    let running = server.ask_tool("probe", chaos.probe("wait:3000~1"));
     until_busy(|| server.pool());
     let waiting = server.ask_tool("probe", chaos.probe("reply~2"));
-    // The second one may still be on its way into the queue.
     eventually("the queue is full", || {
-        let begun = Instant::now();
-        let result = server.tool("probe", chaos.probe("reply~3"));
-        let full = result["structuredContent"]["error"]["code"] == "MCP_OVERLOADED";
-        if full {
-            assert!(begun.elapsed() < Duration::from_millis(1000));
-            assert!(
-                result["content"][1]["text"]
-                    .as_str()
-                    .unwrap()
-                    .contains("wait")
-            );
-        }
-        full
+        server.pool()["queue"]["waiting"] == 1
     });
+    let begun = Instant::now();
+    let result = server.tool("probe", chaos.probe("reply~3"));
+    assert_eq!(
+        result["structuredContent"]["error"]["code"],
+        "MCP_OVERLOADED"
+    );
+    assert!(begun.elapsed() < Duration::from_millis(1500), "at once");
+    assert!(
+        result["content"][1]["text"]
+            .as_str()
+            .unwrap()
+            .contains("wait")
+    );
     for id in [running, waiting] {
         assert_ne!(server.answer(id)["result"]["isError"], true);
     }
