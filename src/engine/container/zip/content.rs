@@ -186,9 +186,6 @@ impl Archive<'_> {
     }
 
     fn copy(&self, entry: Entry<'_>, start: u64, wanted: u64) -> Result<Vec<u8>> {
-        if entry.record.packed_size != entry.record.size {
-            return Err(damaged(entry, "it is stored, but its two sizes differ"));
-        }
         let content = self.window.range(&self.source, start, wanted)?.into_owned();
         self.charge(entry, content.len())?;
         if (content.len() as u64) < wanted {
@@ -354,7 +351,8 @@ fn method(entry: Entry<'_>) -> Result<Method> {
         return Err(damaged(entry, "it is encrypted"));
     }
     match entry.record.method {
-        directory::STORED => Ok(Method::Stored),
+        directory::STORED if entry.record.packed_size == entry.record.size => Ok(Method::Stored),
+        directory::STORED => Err(damaged(entry, "it is stored, but its two sizes differ")),
         directory::DEFLATE => Ok(Method::Deflate),
         other => Err(damaged(
             entry,
