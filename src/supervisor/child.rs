@@ -415,12 +415,12 @@ impl Child {
     /// Reads stderr to its end, for a bounded time: a grandchild may hold it open.
     async fn last_words(&mut self) {
         let deadline = after(Instant::now(), Duration::from_millis(50));
-        loop {
+        while self.stderr.is_some() {
             select! {
                 biased;
                 heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
                     if !heard {
-                        return;
+                        self.stderr = None;
                     }
                 }
                 () = sleep_until(deadline) => return,

@@ -172,6 +172,12 @@ impl Tender {
             }
             Broken::Cancelled => (Reason::Cancelled, None),
             Broken::Killed => (Reason::Shutdown, Some(Kind::Shutdown)),
+            // Our own kill can be seen before the order that sent it.
+            Broken::Ended | Broken::Closed | Broken::StdinClosed
+                if self.core.killing.is_cancelled() =>
+            {
+                (Reason::Shutdown, Some(Kind::Shutdown))
+            }
             Broken::Hasty => {
                 let what = "it came before the record was read".to_owned();
                 (Reason::Protocol, Some(Kind::Protocol(what)))
