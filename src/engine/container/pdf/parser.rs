@@ -158,6 +158,10 @@ impl<'p> Parser<'p> {
     }
 
     fn number_or_reference(&mut self) -> Result<Object<'p>, Flaw> {
+        if let Some((reference, len)) = plain_reference(self.lexer.rest()) {
+            self.lexer.set_position(self.lexer.position() + len);
+            return Ok(Object::Ref(reference));
+        }
         let token = self.lexer.regular();
         let number = parse_number(token).ok_or(Flaw::Bad)?;
         if let Object::Int(value) = number
@@ -188,6 +192,34 @@ impl<'p> Parser<'p> {
         self.lexer = ahead;
         Some(Ref { number, generation })
     }
+}
+
+/// A reference as nearly every writer writes it, with single blanks, and its length: page trees of
+/// large documents are mostly these. Anything else is left to the general way.
+fn plain_reference(bytes: &[u8]) -> Option<(Ref, usize)> {
+    let digits = |from: usize, most: usize| {
+        let mut value = 0_u64;
+        let mut at = from;
+        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+            value = value * 10 + u64::from(digit - b'0');
+            at += 1;
+            if at - from > most {
+                return None;
+            }
+        }
+        (at > from && bytes.get(at) == Some(&b' ')).then_some((value, at + 1))
+    };
+    let (number, at) = digits(0, 10)?;
+    let (generation, at) = digits(at, 5)?;
+    let ends = bytes.get(at + 1).is_some_and(|byte| !is_regular(*byte));
+    if bytes.get(at) != Some(&b'R') || !ends {
+        return None;
+    }
+    let reference = Ref {
+        number: u32::try_from(number).ok()?,
+        generation: u16::try_from(generation).ok()?,
+    };
+    Some((reference, at + 1))
 }
 
 /// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside.
@@ -239,7 +271,7 @@ mod tests {
     #[test]
     fn objects_read_as_the_standard_says_and_as_leniently_as_viewers() {
         let int = Object::Int;
-        let cases: [(&[u8], Object<'_>); 17] = [
+        let cases: [(&[u8], Object<'_>); 20] = [
             (b"true", Object::Bool(true)),
             (b"null ", Object::Null),
             (b"-17", int(-17)),
@@ -256,7 +288,22 @@ mod tests {
                     generation: 0,
                 }),
             ),
+            (
+                b"12 0 R/",
+                Object::Ref(Ref {
+                    number: 12,
+                    generation: 0,
+                }),
+            ),
+            (
+                b"12  0\nR]",
+                Object::Ref(Ref {
+                    number: 12,
+                    generation: 0,
+                }),
+            ),
             (b"12 0 RG", int(12)),
+            (b"99999999999 0 R ", int(99_999_999_999)),
             (b"/A#42", Object::Name(Name(b"AB"))),
             (
                 b"[1 2 0 R 3]",
