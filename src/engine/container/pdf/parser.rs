@@ -128,8 +128,11 @@ impl<'p> Parser<'p> {
     /// closed.
     fn item(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
         let start = self.lexer.position();
+        // A container that is broken breaks the one around it. To try again within it would cost as
+        // many ways as there are levels.
+        let is_container = matches!(self.lexer.peek(), Some(b'[' | b'<'));
         match self.value(depth + 1) {
-            Err(Flaw::Bad) if self.elements > 0 => {
+            Err(Flaw::Bad) if !is_container => {
                 self.lexer.set_position(start);
                 let word = self.lexer.regular();
                 if word.is_empty() {
@@ -399,6 +402,24 @@ mod tests {
         assert_eq!(parser.object(), Ok(Object::Int(7)));
         let dicts = b"<</A ".repeat(100_000);
         assert_eq!(parse(&dicts), Err(Flaw::Short));
+    }
+
+    #[test]
+    fn a_broken_container_is_not_tried_again_at_every_level() {
+        for (open, end) in [
+            ("[", "endobj"),
+            ("[[<</A ", "endobj"),
+            ("<</A[1 ", "endstream endobj"),
+        ] {
+            let text = open.repeat(20_000) + "]]>>]" + end + " 2 0 obj";
+            let started = std::time::Instant::now();
+            for depth in [50, 95, 20_000] {
+                let text = open.repeat(depth) + "] >> ] ] x " + end;
+                assert!(parse(text.as_bytes()).is_err(), "{open} {depth}");
+            }
+            assert!(parse(text.as_bytes()).is_err());
+            assert!(started.elapsed().as_secs() < 5, "{open}");
+        }
     }
 
     #[test]
