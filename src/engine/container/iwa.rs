@@ -15,7 +15,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 pub(crate) use self::chunks::{Decoder, Feed};
-pub(crate) use self::wire::{Broken, Field, Fields, Wire};
+pub(crate) use self::wire::{Broken, Field, Fields, Wire, text};
 use super::super::error::{ProbeError, Result};
 use super::super::meter::Meter;
 

@@ -146,6 +146,21 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// The text of the last field with this number, where that is UTF-8.
+pub(crate) fn text(message: &[u8], number: u32) -> Result<Option<String>, Broken> {
+    let mut text = None;
+    for field in Fields::of(message) {
+        let field = field?;
+        if field.number == number {
+            text = field
+                .value
+                .bytes()
+                .and_then(|bytes| std::str::from_utf8(bytes).ok());
+        }
+    }
+    Ok(text.map(str::to_owned))
+}
+
 /// The identifier in a `TSP.Reference` (field 1). `None` where it has none.
 pub(crate) fn reference(message: &[u8]) -> Result<Option<u64>, Broken> {
     let mut identifier = None;

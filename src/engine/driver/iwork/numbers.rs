@@ -8,7 +8,7 @@ use super::scan::Damage;
 use super::tables::Tables;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{Broken, Fields, text};
 use crate::engine::findings::Findings;
 
 const DOCUMENT: u32 = 1;
@@ -127,15 +127,5 @@ impl Numbers {
 
 /// Field 1 of `TN.SheetArchive`. Whatever is UTF-8 is a name.
 fn read_name(payload: &[u8]) -> Result<Option<String>, Broken> {
-    let mut name = None;
-    for field in Fields::of(payload) {
-        let field = field?;
-        if field.number == 1 {
-            name = field
-                .value
-                .bytes()
-                .and_then(|bytes| std::str::from_utf8(bytes).ok());
-        }
-    }
-    Ok(name.map(str::to_owned))
+    text(payload, 1)
 }

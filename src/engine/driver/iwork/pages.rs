@@ -9,7 +9,7 @@ use super::size::{self, Size, SizeTargets};
 use super::tables::Tables;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{Broken, Fields, text};
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
@@ -208,17 +208,7 @@ fn utf16_units(text: &str) -> u64 {
 
 /// Field 26 of `TP.SectionArchive`.
 fn read_section_name(payload: &[u8]) -> Result<Option<String>, Broken> {
-    let mut name = None;
-    for field in Fields::of(payload) {
-        let field = field?;
-        if field.number == 26 {
-            name = field
-                .value
-                .bytes()
-                .and_then(|bytes| std::str::from_utf8(bytes).ok());
-        }
-    }
-    Ok(name.map(str::to_owned))
+    text(payload, 26)
 }
 
 /// Field 4 of `TP.ViewStateRootArchive`'s cached layout.
