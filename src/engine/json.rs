@@ -2,8 +2,16 @@
 
 /// Appends a string with JSON's escapes; UTF-8 stays as it is.
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
-    // Writing to memory cannot fail.
-    let _infallible = serde_json::to_writer(out, text);
+    let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    // Without a way out of the loop, so that many bytes are looked at at a time.
+    if text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
+        // Writing to memory cannot fail.
+        let _infallible = serde_json::to_writer(out, text);
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 /// Appends an unsigned number.

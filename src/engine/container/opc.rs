@@ -11,7 +11,7 @@ use self::content_types::ContentTypes;
 pub(crate) use self::kind::{Kind, Main};
 pub(crate) use self::relationships::Relationship;
 use super::xml;
-use super::zip::{Archive, Entry, Steps};
+use super::zip::{Archive, Beginning, Entry, Steps};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 use crate::engine::source::Source;
@@ -129,7 +129,7 @@ impl<'s> Package<'s> {
         &self,
         entry: Entry<'_>,
         steps: Steps,
-        look: impl FnMut(&[u8]) -> Option<V>,
+        look: impl FnMut(Beginning<'_>) -> Option<V>,
     ) -> Result<Option<V>> {
         self.archive.look_into(entry, steps, look)
     }

@@ -10,6 +10,7 @@
 mod attributes;
 mod encoding;
 mod names;
+mod tag;
 
 use std::borrow::Cow;
 
@@ -73,9 +74,10 @@ pub(crate) struct Tag<'t> {
 impl<'t> Tag<'t> {
     /// The name without prefix.
     pub(crate) fn local(&self) -> &'t str {
-        self.name
-            .split_once(':')
-            .map_or(self.name, |(_, local)| local)
+        match self.colon() {
+            Some(colon) => &self.name[colon + 1..],
+            None => self.name,
+        }
     }
 
     /// The value of an attribute without prefix. `None` when it is absent.
@@ -118,7 +120,11 @@ impl<'t> Tag<'t> {
     }
 
     fn prefix(&self) -> &'t str {
-        self.name.split_once(':').map_or("", |(prefix, _)| prefix)
+        self.colon().map_or("", |colon| &self.name[..colon])
+    }
+
+    fn colon(&self) -> Option<usize> {
+        self.name.bytes().position(|byte| byte == b':')
     }
 }
 
@@ -193,7 +199,7 @@ impl<'t> Xml<'t> {
         self.bindings
             .iter()
             .rev()
-            .find(|binding| binding.prefix == prefix)
+            .find(|binding| same(binding.prefix, prefix))
             .map_or(Ns::None, |binding| binding.ns)
     }
 
@@ -269,15 +275,11 @@ impl<'t> Xml<'t> {
     }
 
     fn start_tag(&mut self, rest: &'t str) -> Result<Tag<'t>> {
-        let end = tag_end(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
-        self.at += end + 1;
-        let mut inside = &rest[1..end];
-        if let Some(without) = inside.strip_suffix('/') {
-            inside = without;
-            self.closing = true;
-        }
-        let name_end = inside.bytes().position(is_space).unwrap_or(inside.len());
-        let (name, attributes) = inside.split_at(name_end);
+        let scanned = tag::scan(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
+        self.at += scanned.len;
+        self.closing = scanned.is_empty;
+        let name = &rest[1..scanned.name_end];
+        let attributes = &rest[scanned.name_end..scanned.attributes_end];
         if name.is_empty() {
             return Err(malformed("a tag has no name"));
         }
@@ -285,23 +287,38 @@ impl<'t> Xml<'t> {
             return Err(malformed("elements nest too deep"));
         }
         self.open.push(name);
-        if declares(attributes.as_bytes()) {
+        if scanned.may_declare {
             self.bind(attributes)?;
         }
         Ok(Tag { name, attributes })
     }
 
     fn end_tag(&mut self, rest: &'t str) -> Result<()> {
-        let end = memchr(b'>', rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
-        let name = rest[2..end].trim_end_matches([' ', '\t', '\r', '\n']);
+        let inside = &rest[2..];
+        // Written plainly, as always: the name of the open element and nothing else.
+        let plain = self.open.last().and_then(|name| {
+            let after = inside.strip_prefix(name)?;
+            after.starts_with('>').then_some(name.len())
+        });
+        let end = match plain {
+            Some(end) => end,
+            None => self.spaced_end_tag(inside)?,
+        };
+        self.at += 2 + end + 1;
+        self.close();
+        Ok(())
+    }
+
+    /// Where an end tag ends that is not written plainly.
+    fn spaced_end_tag(&self, inside: &str) -> Result<usize> {
+        let end = memchr(b'>', inside.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
+        let name = inside[..end].trim_end_matches([' ', '\t', '\r', '\n']);
         if self.open.last() != Some(&name) {
             return Err(malformed(format_args!(
                 "the end tag of {name:?} closes another element"
             )));
         }
-        self.at += end + 1;
-        self.close();
-        Ok(())
+        Ok(end)
     }
 
     /// Takes what begins with `<!`: text if it is CDATA, else nothing.
@@ -381,19 +398,6 @@ impl<'t> Xml<'t> {
     }
 }
 
-/// Where the tag that begins here ends: the first `>` outside quotes.
-fn tag_end(bytes: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        at += memchr3(b'>', b'"', b'\'', bytes.get(at..)?)?;
-        let found = bytes[at];
-        if found == b'>' {
-            return Some(at);
-        }
-        at += 1 + memchr(found, &bytes[at + 1..])? + 1;
-    }
-}
-
 /// Where the DOCTYPE that begins here ends. What is in it is not looked at: quoted text, comments and
 /// instructions are passed over, and a `>` inside the brackets ends only a declaration.
 fn doctype_end(text: &str) -> Option<usize> {
@@ -421,16 +425,9 @@ fn doctype_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether attributes declare a namespace, or might.
-fn declares(attributes: &[u8]) -> bool {
-    let mut rest = attributes;
-    while let Some(at) = memchr(b'x', rest) {
-        if rest[at..].starts_with(b"xmlns") {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
+/// Whether two prefixes are the same. They are a few bytes long, for which a call is dear.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().eq(b.bytes())
 }
 
 /// Text with every line end as a line feed (2.11).

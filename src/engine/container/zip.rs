@@ -15,11 +15,10 @@ mod stream;
 mod window;
 
 use std::cell::{OnceCell, RefCell};
-use std::cmp::Ordering;
 
 use flate2::Decompress;
 
-pub(crate) use self::content::Steps;
+pub(crate) use self::content::{Beginning, Steps};
 use self::directory::Record;
 pub(crate) use self::stream::EntryStream;
 use self::window::Window;
@@ -37,8 +36,8 @@ pub(crate) struct Archive<'s> {
     names: String,
     /// Every entry once, in the order of the directory.
     records: Vec<Record>,
-    /// Hashes of the names' keys with indices into `records`, ascending.
-    by_key: Vec<(u64, u32)>,
+    /// For look-ups: half a hash of each name's key above its index in `records`, ascending.
+    by_key: Vec<u64>,
     /// Where the central directory begins.
     end: u64,
     /// Where local headers begin, and the end of the last entry; ascending. Made at first need.
@@ -98,7 +97,7 @@ impl<'a> Entry<'a> {
 
     /// The name without leading slashes.
     pub(crate) fn trimmed_name(self) -> &'a str {
-        self.name.trim_start_matches(['/', '\\'])
+        without_slashes(self.name)
     }
 
     /// The unpacked size that the directory claims.
@@ -189,13 +188,13 @@ impl<'s> Archive<'s> {
 
     /// The entries whose name OPC takes for this one.
     fn spelled_like(&self, name: &str) -> impl Iterator<Item = Entry<'_>> {
-        let hash = key_hash(name);
-        let start = self.by_key.partition_point(|&(known, _)| known < hash);
+        let half = key_hash(name) & HALF;
+        let start = self.by_key.partition_point(|&known| known < half);
         self.by_key[start..]
             .iter()
-            .take_while(move |&&(known, _)| known == hash)
-            .map(|&(_, index)| self.entry(index as usize))
-            .filter(move |entry| key_cmp(entry.name, name) == Ordering::Equal)
+            .take_while(move |&&known| known & HALF == half)
+            .map(|&known| self.entry(index_in(known)))
+            .filter(move |entry| is_same_key(entry.name, name))
     }
 
     /// Sorts the entries for look-ups and drops duplicates: of entries with exactly the same name the
@@ -207,17 +206,17 @@ impl<'s> Archive<'s> {
             ));
         }
         self.by_key = self.sorted();
-        let name = |index: u32| self.records[index as usize].name(&self.names);
-        let duplicates: Vec<u32> = self
+        let name = |key: u64| self.records[index_in(key)].name(&self.names);
+        let duplicates: Vec<usize> = self
             .by_key
             .windows(2)
-            .filter(|pair| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1))
-            .map(|pair| pair[0].1)
+            .filter(|pair| pair[0] & HALF == pair[1] & HALF && name(pair[0]) == name(pair[1]))
+            .map(|pair| index_in(pair[0]))
             .collect();
         if !duplicates.is_empty() {
             let mut keep = vec![true; self.records.len()];
             for index in duplicates {
-                keep[index as usize] = false;
+                keep[index] = false;
             }
             let mut keep = keep.into_iter();
             self.records.retain(|_| keep.next().unwrap_or(true));
@@ -226,21 +225,29 @@ impl<'s> Archive<'s> {
         Ok(())
     }
 
-    /// All entries by hash; where hashes are equal, by name and position. Names are compared only
+    /// All entries by half a hash; where that is equal, by name and position. Names are compared only
     /// there, so the order is cheap, and names that were made to collide do not make it slow.
-    fn sorted(&self) -> Vec<(u64, u32)> {
-        let name = |index: u32| self.records[index as usize].name(&self.names);
-        let mut sorted: Vec<(u64, u32)> = (0..)
+    fn sorted(&self) -> Vec<u64> {
+        let mut sorted: Vec<u64> = (0..)
             .zip(&self.records)
-            .map(|(index, record)| (key_hash(record.name(&self.names)), index))
+            .map(|(index, record)| key_hash(record.name(&self.names)) & HALF | index)
             .collect();
-        sorted.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0)
-                .then_with(|| name(a.1).cmp(name(b.1)))
-                .then(a.1.cmp(&b.1))
-        });
+        sorted.sort_unstable();
+        let name = |key: u64| self.records[index_in(key)].name(&self.names);
+        for equal in sorted.chunk_by_mut(|a, b| a & HALF == b & HALF) {
+            if equal.len() > 1 {
+                equal.sort_unstable_by(|a, b| name(*a).cmp(name(*b)).then(a.cmp(b)));
+            }
+        }
         sorted
     }
+}
+
+/// The upper half of a number: that of a hash. The lower half has room for any index.
+const HALF: u64 = !(u32::MAX as u64);
+
+fn index_in(key: u64) -> usize {
+    (key & !HALF) as usize
 }
 
 /// For `fuzz/`: opens an archive and reads its entries in every way.
@@ -264,8 +271,8 @@ pub(crate) fn fuzz(bytes: &[u8]) {
         }
         let steps = Steps { first: 20, next: 7 };
         let mut longest = 0;
-        let _any = archive.look_into(entry, steps, |bytes| {
-            longest = longest.max(bytes.len() as u64);
+        let _any = archive.look_into(entry, steps, |beginning| {
+            longest = longest.max(beginning.bytes.len() as u64);
             None::<()>
         });
         assert!(longest <= entry.size());
@@ -278,23 +285,25 @@ pub(crate) fn fuzz(bytes: &[u8]) {
 }
 
 /// Compares names as OPC does: ASCII case, leading slashes and the kind of slash do not count.
-fn key_cmp(a: &str, b: &str) -> Ordering {
-    key(a).cmp(key(b))
+fn is_same_key(a: &str, b: &str) -> bool {
+    let (a, b) = (without_slashes(a), without_slashes(b));
+    let key = |byte: u8| match byte {
+        b'\\' => b'/',
+        other => other.to_ascii_lowercase(),
+    };
+    a.len() == b.len() && (a == b || a.bytes().map(key).eq(b.bytes().map(key)))
 }
 
-fn key(name: &str) -> impl Iterator<Item = u8> {
-    name.trim_start_matches(['/', '\\'])
-        .bytes()
-        .map(|byte| match byte {
-            b'\\' => b'/',
-            other => other.to_ascii_lowercase(),
-        })
+/// The name without leading slashes of either kind.
+fn without_slashes(name: &str) -> &str {
+    let slashes = name.bytes().position(|byte| !matches!(byte, b'/' | b'\\'));
+    &name[slashes.unwrap_or(name.len())..]
 }
 
 /// A hash of the key, eight bytes at a time.
 fn key_hash(name: &str) -> u64 {
-    let name = name.trim_start_matches(['/', '\\']);
-    if name.contains('\\') {
+    let name = without_slashes(name);
+    if memchr::memchr(b'\\', name.as_bytes()).is_some() {
         return hash(name.replace('\\', "/").as_bytes());
     }
     hash(name.as_bytes())

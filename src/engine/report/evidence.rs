@@ -52,9 +52,7 @@ impl<'r> Evidence<'r> {
             json::string(out, text);
         };
         let score = |out: &mut Vec<u8>| {
-            text(out, "\"confidence\":", confidence.as_str());
-            out.extend_from_slice(b",\"confidence_score\":");
-            json::float(out, confidence.score());
+            out.extend_from_slice(printed(confidence).as_bytes());
             text(out, ",\"path\":", path);
             text(out, ",\"source\":", source);
         };
@@ -76,5 +74,32 @@ impl<'r> Evidence<'r> {
             score(out);
         }
         out.push(b'}');
+    }
+}
+
+/// The members that say how sure a result is.
+const fn printed(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::None => r#""confidence":"none","confidence_score":0.0"#,
+        Confidence::Low => r#""confidence":"low","confidence_score":0.4"#,
+        Confidence::Medium => r#""confidence":"medium","confidence_score":0.7"#,
+        Confidence::High => r#""confidence":"high","confidence_score":0.95"#,
+        Confidence::Exact => r#""confidence":"exact","confidence_score":1.0"#,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidences_are_printed_as_the_contract_names_and_scores_them() {
+        for confidence in Confidence::ASKABLE.into_iter().chain([Confidence::None]) {
+            let mut expected = b"\"confidence\":".to_vec();
+            json::string(&mut expected, confidence.as_str());
+            expected.extend_from_slice(b",\"confidence_score\":");
+            json::float(&mut expected, confidence.score());
+            assert_eq!(printed(confidence).as_bytes(), expected);
+        }
     }
 }

@@ -99,6 +99,7 @@ fn cmp(a: &str, b: &str) -> Ordering {
 }
 
 fn extension(name: &str) -> Option<&str> {
-    let last = name.rsplit(['/', '\\']).next()?;
-    last.rsplit_once('.').map(|(_, extension)| extension)
+    let stop = |byte: u8| matches!(byte, b'.' | b'/' | b'\\');
+    let at = name.bytes().rposition(stop)?;
+    name[at..].strip_prefix('.')
 }

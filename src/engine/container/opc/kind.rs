@@ -55,13 +55,20 @@ pub(crate) enum Main {
 /// What most content types begin with.
 const OPENXML: &str = "application/vnd.openxmlformats-officedocument.";
 
+/// Whether there is more than small letters and signs.
+fn is_odd(content_type: &str) -> bool {
+    // Without a way out of the loop, so that many bytes are looked at at a time.
+    content_type.bytes().fold(false, |any, byte| {
+        any | (byte.is_ascii_uppercase() || byte <= b' ' || !byte.is_ascii())
+    })
+}
+
 impl Kind {
     /// The kind that a content type stands for. Media types are the same in upper and lower case.
     pub(crate) fn of(content_type: &str) -> Self {
-        let content_type = content_type.trim();
         match Self::exactly(content_type) {
-            Self::Other if content_type.bytes().any(|b| b.is_ascii_uppercase()) => {
-                Self::exactly(&content_type.to_ascii_lowercase())
+            Self::Other if is_odd(content_type) => {
+                Self::exactly(&content_type.trim().to_ascii_lowercase())
             }
             kind => kind,
         }

@@ -26,16 +26,7 @@ impl<'t> Attributes<'t> {
         if rest.len() == self.rest.len() {
             return Err(malformed("attributes are not set apart"));
         }
-        let equals =
-            memchr(b'=', rest.as_bytes()).ok_or_else(|| malformed("an attribute has no value"))?;
-        let name = rest[..equals].trim_end_matches([' ', '\t', '\r', '\n']);
-        if name.is_empty()
-            || name
-                .bytes()
-                .any(|byte| is_space(byte) || matches!(byte, b'"' | b'\''))
-        {
-            return Err(malformed("an attribute has no value"));
-        }
+        let (name, equals) = name(rest)?;
         let rest = trim_start(&rest[equals + 1..]);
         let quote = match rest.as_bytes() {
             [quote @ (b'"' | b'\''), ..] => *quote,
@@ -60,13 +51,28 @@ impl<'t> Iterator for Attributes<'t> {
     }
 }
 
+/// The name at the beginning, and where its `=` is.
+fn name(rest: &str) -> Result<(&str, usize)> {
+    let bytes = rest.as_bytes();
+    let ends = |byte: &u8| is_space(*byte) || matches!(byte, b'=' | b'"' | b'\'');
+    let no_value = || malformed("an attribute has no value");
+    let end = bytes.iter().position(ends).ok_or_else(no_value)?;
+    let spaces = bytes[end..].iter().position(|byte| !is_space(*byte));
+    let equals = end + spaces.ok_or_else(no_value)?;
+    if end == 0 || bytes[equals] != b'=' {
+        return Err(no_value());
+    }
+    Ok((&rest[..end], equals))
+}
+
 /// The value that was written so: references resolved, white space made blanks.
 ///
 /// # Errors
 /// `MALFORMED_INPUT` for a reference to an entity that XML itself does not define.
 pub(super) fn value(raw: &str) -> Result<Cow<'_, str>> {
     let plain = |byte: u8| !matches!(byte, b'&' | b'\t' | b'\r' | b'\n');
-    if raw.bytes().all(plain) {
+    // Without a way out of the loop, so that many bytes are looked at at a time.
+    if raw.bytes().fold(true, |all, byte| all & plain(byte)) {
         return Ok(Cow::Borrowed(raw));
     }
     let mut out = String::with_capacity(raw.len());
@@ -127,5 +133,6 @@ fn character(number: &str) -> Option<char> {
 }
 
 fn trim_start(text: &str) -> &str {
-    text.trim_start_matches([' ', '\t', '\r', '\n'])
+    let spaces = text.bytes().position(|byte| !is_space(byte));
+    &text[spaces.unwrap_or(text.len())..]
 }

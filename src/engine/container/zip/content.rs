@@ -23,6 +23,14 @@ pub(crate) struct Steps {
     pub(crate) next: u64,
 }
 
+/// What was read of an entry so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning<'b> {
+    pub(crate) bytes: &'b [u8],
+    /// There is no more of it.
+    pub(crate) is_all: bool,
+}
+
 impl Archive<'_> {
     /// Reads a whole entry.
     ///
@@ -70,7 +78,7 @@ impl Archive<'_> {
         &self,
         entry: Entry<'_>,
         steps: Steps,
-        mut look: impl FnMut(&[u8]) -> Option<T>,
+        mut look: impl FnMut(Beginning<'_>) -> Option<T>,
     ) -> Result<Option<T>> {
         let method = method(entry)?;
         let likely = self.likely_start(entry);
@@ -97,7 +105,7 @@ impl Archive<'_> {
         start: u64,
         method: Method,
         steps: Steps,
-        look: &mut impl FnMut(&[u8]) -> Option<T>,
+        look: &mut impl FnMut(Beginning<'_>) -> Option<T>,
     ) -> Result<Option<T>> {
         let mut slot = self.inflate.borrow_mut();
         let inflate = slot.get_or_insert_with(spare);
@@ -124,7 +132,10 @@ impl Archive<'_> {
                     self.feed(inflate, &piece, &mut content, entry, entry.size())? == Fed::Ended
                 }
             };
-            let found = look(&content);
+            let found = look(Beginning {
+                bytes: &content,
+                is_all: ended || taken == packed_size,
+            });
             if ended || found.is_some() {
                 return Ok(found);
             }

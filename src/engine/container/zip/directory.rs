@@ -88,6 +88,12 @@ pub(super) fn read(source: &Source, window: &mut Window) -> Result<Directory> {
         if searched == window.start() {
             break;
         }
+        if searched == u64::MAX
+            && let Some(end) = without_comment(window)
+            && let Some(located) = locate(source, window, end)?
+        {
+            return parse(source, window, &located);
+        }
         // What was searched before without success need not be searched again, but for a record
         // that lies across the border.
         let end = usize::try_from((searched - window.start()).saturating_add(END_LEN as u64))
@@ -107,6 +113,13 @@ pub(super) fn read(source: &Source, window: &mut Window) -> Result<Directory> {
     Err(ProbeError::malformed(
         "the file has no ZIP end-of-directory record that leads to a central directory",
     ))
+}
+
+/// Where the end record is when it is the very end of the file, as mostly.
+fn without_comment(window: &Window) -> Option<u64> {
+    let at = window.bytes().len().checked_sub(END_LEN)?;
+    let record = &window.bytes()[at..];
+    (record.starts_with(END) && u16_at(record, 20) == 0).then(|| window.start() + at as u64)
 }
 
 /// Where the directory is, checked by the signature of its first record.

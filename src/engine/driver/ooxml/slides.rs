@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use memchr::memmem;
+
 use super::unless_damaged;
 use crate::engine::container::opc::{Kind, Package};
 use crate::engine::container::xml::{Ns, Xml};
-use crate::engine::container::zip::{Entry, Steps};
+use crate::engine::container::zip::{Beginning, Entry, Steps};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 use crate::engine::value::Value;
@@ -85,7 +87,11 @@ impl Size {
 /// # Errors
 /// Budget errors.
 pub(super) fn presentation(package: &Package<'_>, main: Entry<'_>) -> Result<Presentation> {
-    let beginning = package.look_into(main, LISTS, |bytes| {
+    let beginning = package.look_into(main, LISTS, |Beginning { bytes, is_all }| {
+        // Nothing is complete before the size is there, and to look for it is quicker than to parse.
+        if !is_all && memmem::find(bytes, b"sldSz").is_none() {
+            return None;
+        }
         let (found, whole) = parse(readable(bytes)?, package.meter());
         let complete = found.slides.is_some() && found.size.is_some();
         (complete || whole.is_ok()).then_some(found)
@@ -204,7 +210,7 @@ fn slide_parts(
 
 /// Reads as much of a slide as its start tag takes (`show`, 19.3.1.38).
 fn is_hidden(package: &Package<'_>, slide: Entry<'_>) -> Result<bool> {
-    let shown = package.look_into(slide, START_TAG, |bytes| {
+    let shown = package.look_into(slide, START_TAG, |Beginning { bytes, .. }| {
         show_of(&mut Xml::new(readable(bytes)?, package.meter())).ok()
     })?;
     let shown = match shown {
