@@ -9,6 +9,7 @@ mod package;
 mod powerpoint;
 mod properties;
 mod security;
+mod seeds;
 mod word;
 
 use serde_json::Value;
