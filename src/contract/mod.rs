@@ -19,5 +19,5 @@ pub use envelope::{Envelope, ErrorCode};
 pub use options::{InvalidOption, ProbeOptions, Profile, check_target};
 pub use pretty::indent;
 pub use record::{Input, Record};
-pub use reply::{Reply, ReplyError, ReplyHead, ReplyStatus};
+pub use reply::{MAX_REPLY_BYTES, Reply, ReplyError, ReplyHead, ReplyStatus};
 pub use vocabulary::{CONTRACT_VERSION, Confidence, Level, SCHEMA_VERSION, View};

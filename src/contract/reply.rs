@@ -7,6 +7,10 @@ use serde::Deserialize;
 
 use super::{Envelope, ErrorCode};
 
+/// Longest reply in bytes, without its line feed. The built-in engine keeps to it, and a child that
+/// writes more is not read any further.
+pub const MAX_REPLY_BYTES: usize = 16 << 20;
+
 /// The outcome that a reply names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyStatus {

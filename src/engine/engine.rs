@@ -11,6 +11,7 @@ use super::report::KeyOrder;
 use super::request::Request;
 use super::source::Source;
 use super::version::TOOL_VERSION;
+use crate::contract::MAX_REPLY_BYTES;
 
 /// Option sets of records that are kept with their plans.
 const MAX_PREPARED: usize = 64;
@@ -107,7 +108,10 @@ impl Engine {
             None => Rc::clone(&self.default),
         };
         let source = record.source(prepared.request().limits())?;
-        probe::run(&source, &prepared, KeyOrder::Sorted, out)
+        let before = out.len();
+        let status = probe::run(&source, &prepared, KeyOrder::Sorted, out)?;
+        check_length(out.len() - before)?;
+        Ok(status)
     }
 
     fn prepared(&mut self, options: &str) -> Result<Rc<Prepared>> {
@@ -126,6 +130,17 @@ impl Engine {
         self.by_options.insert(options.into(), Rc::clone(&prepared));
         Ok(prepared)
     }
+}
+
+/// Refuses a reply that nobody would read to its end.
+fn check_length(reply: usize) -> Result<()> {
+    if reply > MAX_REPLY_BYTES {
+        return Err(ProbeError::budget(format_args!(
+            "the report has {reply} bytes, more than the {MAX_REPLY_BYTES} of a reply; ask for fewer \
+             targets, or probe the document by itself"
+        )));
+    }
+    Ok(())
 }
 
 /// Appends an error envelope and returns its exit status.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::contract::MAX_REPLY_BYTES;
+
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
@@ -91,7 +93,7 @@ impl Default for Settings {
             max_age: Some(Duration::from_secs(3600)),
             max_rss_bytes: Some(512 * MIB),
             max_memory_bytes: Some(2048 * MIB),
-            max_reply_bytes: 16 * 1024 * 1024,
+            max_reply_bytes: MAX_REPLY_BYTES,
             grace: Duration::from_millis(250),
             sandbox: SandboxMode::Auto,
             roots: Vec::new(),

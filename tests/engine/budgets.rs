@@ -12,8 +12,12 @@ const APP: &str = r#"<Properties xmlns="http://schemas.openxmlformats.org/office
 
 /// A document whose core properties are padded with this many blanks.
 fn docx(padding: usize) -> Vec<u8> {
+    titled("T", padding)
+}
+
+fn titled(title: &str, padding: usize) -> Vec<u8> {
     let core = format!(
-        r#"<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/">{}<dc:title>T</dc:title></cp:coreProperties>"#,
+        r#"<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/">{}<dc:title>{title}</dc:title></cp:coreProperties>"#,
         " ".repeat(padding)
     );
     zip::archive([
@@ -108,4 +112,18 @@ fn no_budget_is_ever_read_as_a_part_that_is_not_there() {
         }
         assert!(answered > 10, "{flag}");
     }
+}
+
+#[test]
+fn a_reply_that_no_reader_would_take_is_an_error_and_the_next_record_is_answered() {
+    // Each of these is printed as two bytes.
+    let long = titled(&"\"".repeat((8 << 20) + 1), 0);
+    let mut engine = Engine::start(&["-l", "d", "-T60000", "-t", "title"]);
+    let refused = engine.probe("a.docx", &long);
+    assert_eq!(refused["error"]["code"], "BUDGET_EXCEEDED", "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("ask for fewer targets"), "{message}");
+    let fits = engine.probe("a.docx", &titled(&"\"".repeat(8 << 19), 0));
+    let title = value(&fits, "document.title").unwrap().as_str().unwrap();
+    assert_eq!(title.len(), 8 << 19);
 }
