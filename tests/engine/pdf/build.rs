@@ -84,6 +84,20 @@ impl Pdf {
         self
     }
 
+    /// Where an object of this revision stands.
+    pub(super) fn place_of(&self, number: u32) -> usize {
+        match self.entries[&number] {
+            Entry::At(at) => at,
+            _ => panic!("object {number} stands nowhere"),
+        }
+    }
+
+    /// Records a place for an object that was not written.
+    pub(super) fn put_at(&mut self, number: u32, at: usize) -> &mut Self {
+        self.entries.insert(number, Entry::At(at));
+        self
+    }
+
     /// Ends a revision with a table of what was added since the last.
     pub(super) fn table(&mut self, trailer: &str) -> &mut Self {
         let start = self.bytes.len();

@@ -194,6 +194,165 @@ fn one_annotation_array_of_many_pages_is_walked_once() {
     );
 }
 
+/// The document costs too much to be told everything, and is answered all the same: with what it costs
+/// nothing to know, or with the error that says why.
+#[track_caller]
+fn expect_bounded(bytes: &[u8], costly: &str) {
+    let report = survive(&["-l", "d", "-t", "@all", "-T", "120000"], bytes);
+    assert_eq!(
+        report["results"][costly]["status"], "budget_exceeded",
+        "{report}"
+    );
+    let text = report["diagnostics"].to_string();
+    assert!(text.contains("again and again"), "{text}");
+    expect(&report, &[("document.title", json!("T"))]);
+}
+
+/// A catalogue, a page tree over `pages` pages from 100 on, and an Info dictionary (9).
+fn with_pages(catalogue: &str, node: &str, pages: u32) -> Pdf {
+    let kids: String = (100..100 + pages)
+        .map(|number| format!("{number} 0 R "))
+        .collect();
+    let mut pdf = Pdf::new("1.7");
+    pdf.object(1, format!("<</Type/Catalog/Pages 2 0 R{catalogue}>>"))
+        .object(
+            2,
+            format!("<</Type/Pages/Count {pages}/Kids[{kids}]{node}>>"),
+        )
+        .object(9, "<</Title(T)>>");
+    pdf
+}
+
+#[test]
+fn large_objects_that_many_entries_lead_to_cost_a_bounded_time() {
+    // Nothing that was parsed is kept, so each of these was parsed, and some were copied, thousands of
+    // times: seconds, or gigabytes, for less than a megabyte.
+    let trailer = "/Root 1 0 R/Info 9 0 R";
+    let large = format!("<</Subtype/Text/X({})>>", "0 ".repeat(150_000));
+    let mut annotations = with_pages("", "", 1);
+    annotations
+        .object(
+            100,
+            format!("<</Type/Page/Annots[{}]>>", "6 0 R 7 0 R ".repeat(30_000)),
+        )
+        .object(6, &large)
+        .object(8, "x".repeat(20_000))
+        .object(7, &large)
+        .table(trailer);
+    expect_bounded(&annotations.bytes, "pdf.annotation_count");
+
+    // A reference to a reference to an array.
+    let mut arrays = with_pages("", "", 2000);
+    arrays.object(6, format!("[{}]", "<</Subtype/Link>>".repeat(20_000)));
+    for number in 100..2100 {
+        arrays
+            .object(
+                number,
+                format!("<</Type/Page/Annots {} 0 R>>", number + 5000),
+            )
+            .object(number + 5000, "6 0 R");
+    }
+    expect_bounded(&arrays.table(trailer).bytes, "pdf.annotation_count");
+
+    let mut fields = with_pages("/AcroForm<</Fields 5 0 R>>", "", 1);
+    let list = |range: std::ops::Range<u32>| -> String {
+        range.map(|number| format!("{number} 0 R ")).collect()
+    };
+    fields
+        .object(100, "<</Type/Page>>")
+        .object(5, format!("[{}]", list(1000..7000)))
+        .object(6, format!("[{}]", "7 0 R ".repeat(6000)))
+        .object(7, "<</T(x)>>");
+    for number in 1000..7000 {
+        fields.object(number, "<</T(a)/Kids 6 0 R>>");
+    }
+    expect_bounded(&fields.table(trailer).bytes, "pdf.form_field_count");
+
+    // Nodes of the page tree that stand in arrays, and share the arrays below them.
+    let mut nodes = Pdf::new("1.7");
+    nodes
+        .object(1, "<</Type/Catalog/Pages 2 0 R>>")
+        .object(2, "<</Type/Pages/Kids 3 0 R/Count 5>>")
+        .object(3, format!("[{}]", "<</Kids 4 0 R>>".repeat(5000)))
+        .object(4, format!("[{}]", "<</Kids 5 0 R>>".repeat(5000)))
+        .object(5, "[]")
+        .object(9, "<</Title(T)>>")
+        .table(trailer);
+    expect_bounded(&nodes.bytes, "pdf.page_count");
+}
+
+#[test]
+fn what_pages_share_is_not_copied_for_each_of_them() {
+    // Boxes of half a megabyte: behind a reference of each page's own, and handed down.
+    let trailer = "/Root 1 0 R/Info 9 0 R";
+    let large = format!("[0 0 10 20 {}]", "0 ".repeat(200_000));
+    let mut handed_down = with_pages("", &format!("/MediaBox{large}"), 1000);
+    for number in 100..1100 {
+        handed_down
+            .object(number, format!("<</Kids[{} 0 R]/Count 1>>", number + 5000))
+            .object(number + 5000, "<</Type/Page>>");
+    }
+    let sizes = json!([{"count": 1000, "height_pt": 20.0, "width_pt": 10.0}]);
+    expect(
+        &survive(ALL, &handed_down.table(trailer).bytes),
+        &[("pdf.page_sizes", sizes), ("pdf.page_count", json!(1000))],
+    );
+    let mut referred = with_pages("", "", 1000);
+    referred.object(6, large);
+    for number in 100..1100 {
+        referred
+            .object(
+                number,
+                format!("<</Type/Page/MediaBox {} 0 R>>", number + 5000),
+            )
+            .object(number + 5000, "6 0 R");
+    }
+    expect_bounded(&referred.table(trailer).bytes, "pdf.page_sizes");
+}
+
+#[test]
+fn wrong_places_of_objects_cost_no_more_than_right_ones() {
+    // Tens of thousands of objects in one stream, none where its entry says; then entries that all lead
+    // to one large object of another number.
+    let count = 30_000;
+    let list: String = (1000..1000 + count)
+        .map(|number| format!("{number} 0 R "))
+        .collect();
+    let body: Vec<(u32, &str)> = (1000..1000 + count)
+        .map(|number| (number, "<<>>"))
+        .collect();
+    let mut turned = body.clone();
+    turned.reverse();
+    let mut pdf = Pdf::one_page("/AF 5 0 R", "");
+    pdf.object(5, format!("[{list}]"))
+        .object_stream(6, &body)
+        .object_stream(6, &turned[..count as usize - 1])
+        .object(7, "x")
+        .xref_stream(8, "/Root 1 0 R");
+    expect(
+        &survive(ALL, &pdf.bytes),
+        &[
+            ("pdf.page_count", json!(1)),
+            ("pdf.attachment_count", json!(0)),
+        ],
+    );
+    let mut pdf = Pdf::one_page("/AF 5 0 R", "");
+    pdf.object(5, format!("[{list}]"))
+        .object(6, format!("[{}]", "0 ".repeat(400_000)));
+    let at = pdf.place_of(6);
+    for number in 1000..1000 + count {
+        pdf.put_at(number, at);
+    }
+    pdf.table("/Root 1 0 R");
+    expect(
+        &survive(ALL, &pdf.bytes),
+        &[
+            ("pdf.page_count", json!(1)),
+            ("pdf.attachment_count", json!(0)),
+        ],
+    );
+}
+
 #[test]
 fn a_rebuild_is_linear() {
     // U-5: 99 000 objects without a table; then without any `endobj`.

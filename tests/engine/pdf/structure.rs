@@ -129,6 +129,28 @@ fn what_an_update_freed_stays_freed() {
 }
 
 #[test]
+fn a_page_tree_that_leads_to_no_page_is_not_one_without_pages() {
+    // What it lists is missing, or it only lists itself, or it announces pages and lists none.
+    for tree in [
+        "<</Type/Pages/Kids[77 0 R]/Count 1>>",
+        "<</Type/Pages/Kids[2 0 R]/Count 1>>",
+        "<</Type/Pages/Kids[null 5]/Count 2>>",
+        "<</Type/Pages/Count 3>>",
+        "<</Type/Pages/Kids null/Count 3>>",
+    ] {
+        let mut pdf = Pdf::new("1.7");
+        pdf.object(1, "<</Type/Catalog/Pages 2 0 R>>")
+            .object(2, tree)
+            .table("/Root 1 0 R");
+        expect(&report(&pdf.bytes), &[("pdf.page_count", json!(null))]);
+    }
+    // A page that an update took away is away.
+    let mut pdf = Pdf::one_page("", "");
+    pdf.table("/Root 1 0 R").free(3).table("/Root 1 0 R");
+    expect(&report(&pdf.bytes), &[("pdf.page_count", json!(0))]);
+}
+
+#[test]
 fn page_trees_of_every_shape_are_counted() {
     // W-10. The objects of each tree, and its pages.
     let deep: Vec<(u32, String)> = (2..202)

@@ -148,7 +148,7 @@ impl<'p> Chain<'p> {
             object: Object::Dict(dict),
             stream: Some(data_at),
             ..
-        }) = indirect::read(store, at)?
+        }) = indirect::read(store, at, None)?
         else {
             return Ok(None);
         };

@@ -152,6 +152,11 @@ impl<'p> Document<'p> {
             .is_some_and(|entry| entry != Entry::Free)
     }
 
+    /// Whether the cross-reference data say that there is no object of this number any more.
+    pub(crate) fn is_freed(&self, number: u32) -> bool {
+        self.xref.lookup(number) == Some(Entry::Free)
+    }
+
     /// The catalogue. `None` when it is encrypted.
     pub(crate) fn catalogue(&self) -> Option<&Dict<'p>> {
         self.catalogue.as_ref()

@@ -1,6 +1,6 @@
 //! Objects at a place in the file.
 
-use super::lexer::Flaw;
+use super::lexer::{Flaw, Lexer};
 use super::object::{Object, Ref};
 use super::parser::Parser;
 use super::store::Store;
@@ -8,6 +8,9 @@ use crate::engine::error::Result;
 
 /// Bytes that are looked at first.
 const FIRST_LOOK: usize = 256;
+
+/// Objects are mostly smaller than this, so as much is parsed at once where it is in memory anyway.
+const USUAL: usize = 8 * 1024;
 
 /// Most bytes of an object without its stream.
 const MAX_OBJECT: usize = 4 << 20;
@@ -26,22 +29,33 @@ pub(crate) struct Indirect<'p> {
     pub(crate) stream: Option<u64>,
 }
 
-/// Reads `N G obj …` at an offset. `None` when no readable object begins there.
+/// Reads `N G obj …` at an offset. `None` when no readable object begins there, or one of another
+/// number than the wanted one, which is not parsed.
 ///
 /// # Errors
 /// Budget and I/O errors.
-pub(crate) fn read<'p>(store: &Store<'p>, at: u64) -> Result<Option<Indirect<'p>>> {
+pub(crate) fn read<'p>(
+    store: &Store<'p>,
+    at: u64,
+    wanted: Option<u32>,
+) -> Result<Option<Indirect<'p>>> {
+    let mut head = Lexer::new(store.window(at, FIRST_LOOK)?, 0);
+    let Some((number, generation)) = head.object_head() else {
+        return Ok(None);
+    };
+    let Ok(number) = u32::try_from(number) else {
+        return Ok(None);
+    };
+    if wanted.is_some_and(|wanted| wanted != number) {
+        return Ok(None);
+    }
+    let id = Ref {
+        number,
+        generation: u16::try_from(generation).unwrap_or(u16::MAX),
+    };
+    let body = head.position();
     grow(store, at, |window| {
-        let mut head = super::lexer::Lexer::new(window, 0);
-        let Some((number, generation)) = head.object_head() else {
-            // The head fits into the first look, so more bytes do not help.
-            return Err(Flaw::Bad);
-        };
-        let id = Ref {
-            number: u32::try_from(number).map_err(|_| Flaw::Bad)?,
-            generation: u16::try_from(generation).unwrap_or(u16::MAX),
-        };
-        parse_body(window, head.position(), id).map(|(object, stream, end)| {
+        parse_body(window, body, id).map(|(object, stream, end)| {
             let stream = stream.map(|position| at + position as u64);
             (Indirect { id, object, stream }, end)
         })
@@ -103,8 +117,15 @@ fn grow<'p, T>(
     let mut wanted = FIRST_LOOK;
     loop {
         let window = store.window(at, wanted)?;
+        // More than asked for is welcome, but what is no object should not cost all that follows.
+        let window = &window[..window.len().min(wanted.max(USUAL))];
         let is_all = window.len() < wanted || at + window.len() as u64 >= store.size();
-        match parse(window) {
+        let parsed = parse(window);
+        store.work(match &parsed {
+            Ok((_, end)) => *end,
+            Err(_) => window.len(),
+        })?;
+        match parsed {
             Ok((value, end)) if is_all || end + MARGIN <= window.len() => return Ok(Some(value)),
             Err(Flaw::Bad) => return Ok(None),
             Err(Flaw::Short) if is_all => return Ok(None),

@@ -105,16 +105,16 @@ impl<'p> Document<'p> {
         match entry {
             Entry::Free => Ok(None),
             Entry::At(offset) => {
-                let read = indirect::read(&self.store, offset.saturating_add(shift))?;
-                Ok(read
-                    .filter(|indirect| indirect.id.number == number)
-                    .map(Loaded::from))
+                let at = offset.saturating_add(shift);
+                Ok(indirect::read(&self.store, at, Some(number))?.map(Loaded::from))
             }
             Entry::In { container, index } => {
                 let Some(container) = self.container(container)? else {
                     return Ok(None);
                 };
-                Ok(container.object(number, index).map(|object| Loaded {
+                let (object, length) = container.object(number, index);
+                self.store.work(length)?;
+                Ok(object.map(|object| Loaded {
                     object,
                     stream: None,
                 }))
@@ -175,12 +175,9 @@ impl<'p> Document<'p> {
     }
 
     fn read_container_at(&self, number: u32, at: u64) -> Result<Option<ObjectStream<'p>>> {
-        let Some(indirect) = indirect::read(&self.store, at)? else {
+        let Some(indirect) = indirect::read(&self.store, at, Some(number))? else {
             return Ok(None);
         };
-        if indirect.id.number != number {
-            return Ok(None);
-        }
         let loaded = Loaded::from(indirect);
         let Some(dict) = loaded.object.as_dict() else {
             return Ok(None);
@@ -277,10 +274,8 @@ impl<'p> Document<'p> {
         match self.xref.lookup(reference.number) {
             Some(Entry::At(offset)) => {
                 let at = offset.saturating_add(self.shift);
-                let read = indirect::read(&self.store, at)?;
-                Ok(read
-                    .filter(|indirect| indirect.id.number == reference.number)
-                    .and_then(|indirect| indirect.object.as_u64()))
+                let read = indirect::read(&self.store, at, Some(reference.number))?;
+                Ok(read.and_then(|indirect| indirect.object.as_u64()))
             }
             // Not there, or in an object stream, whose own length may be this one: the keyword
             // `endstream` tells as well.

@@ -1,5 +1,7 @@
 //! Object streams (ISO 32000-2, 7.5.7).
 
+use std::cell::OnceCell;
+
 use super::lexer::Lexer;
 use super::object::Object;
 use super::parser::Parser;
@@ -13,6 +15,8 @@ pub(crate) struct ObjectStream<'p> {
     data: &'p [u8],
     /// Number and place of each object.
     index: Vec<(u32, u32)>,
+    /// The index by number, of equal numbers the first; made when an entry is found to be wrong.
+    by_number: OnceCell<Vec<(u32, u32)>>,
 }
 
 impl<'p> ObjectStream<'p> {
@@ -32,7 +36,11 @@ impl<'p> ObjectStream<'p> {
                 index.push((number, place));
             }
         }
-        Self { data, index }
+        Self {
+            data,
+            index,
+            by_number: OnceCell::new(),
+        }
     }
 
     /// The numbers of the objects, in their order.
@@ -40,16 +48,31 @@ impl<'p> ObjectStream<'p> {
         self.index.iter().map(|(number, _)| *number)
     }
 
-    /// An object by its number; `hint` is where the cross-reference entry says it stands.
-    pub(crate) fn object(&self, number: u32, hint: u32) -> Option<Object<'p>> {
+    /// An object by its number, and how many bytes were parsed for it; `hint` is where the
+    /// cross-reference entry says it stands.
+    pub(crate) fn object(&self, number: u32, hint: u32) -> (Option<Object<'p>>, usize) {
         let hinted = usize::try_from(hint)
             .ok()
             .and_then(|hint| self.index.get(hint))
-            .filter(|(found, _)| *found == number);
-        let (_, place) =
-            hinted.or_else(|| self.index.iter().find(|(found, _)| *found == number))?;
-        Parser::new(self.data, usize::try_from(*place).ok()?, None)
-            .object()
-            .ok()
+            .filter(|(found, _)| *found == number)
+            .map(|(_, place)| *place);
+        let place = hinted.or_else(|| self.place(number));
+        let Some(place) = place.and_then(|place| usize::try_from(place).ok()) else {
+            return (None, 0);
+        };
+        let mut parser = Parser::new(self.data, place, None);
+        let object = parser.object().ok();
+        (object, parser.lexer.position().saturating_sub(place))
+    }
+
+    fn place(&self, number: u32) -> Option<u32> {
+        let by_number = self.by_number.get_or_init(|| {
+            let mut sorted = self.index.clone();
+            sorted.sort_by_key(|(number, _)| *number);
+            sorted
+        });
+        let at = by_number.partition_point(|(found, _)| *found < number);
+        let (found, place) = by_number.get(at)?;
+        (*found == number).then_some(*place)
     }
 }

@@ -145,7 +145,8 @@ impl<'p> Document<'p> {
             };
             for (index, number) in (0..).zip(container.numbers()) {
                 self.tick()?;
-                let object = container.object(number, index);
+                let (object, length) = container.object(number, index);
+                self.store.work(length)?;
                 if let Some(Object::Dict(dict)) = object
                     && dict.is(b"Type", b"Catalog")
                 {

@@ -28,13 +28,26 @@ pub(crate) fn head_len(source: &Source) -> usize {
     usize::try_from(len).unwrap_or(Header::WITHIN)
 }
 
+/// How often all bytes of a document may be parsed or copied, before it is one that leads to the same
+/// ones again and again. Real documents stay below 6.
+const MAX_ROUNDS: u64 = 16;
+
+/// Work that even the smallest document may cost, in bytes.
+const FREE_WORK: u64 = 4 << 20;
+
+/// Bytes of work between two looks at the clock.
+const CLOCK_STEP: u64 = 64 * 1024;
+
 /// What has been read of the file.
 pub(crate) struct Store<'p> {
     source: &'p Source,
     block: u64,
+    /// From each block that is there to the end of the bytes that were read or joined with it.
     blocks: RefCell<HashMap<u64, &'p [u8]>>,
     /// The range that was handed out last: most reads lie next to the one before.
     recent: Cell<(u64, &'p [u8])>,
+    /// Bytes parsed and copied so far.
+    work: Cell<u64>,
 }
 
 impl<'p> Store<'p> {
@@ -45,6 +58,7 @@ impl<'p> Store<'p> {
             block,
             blocks: RefCell::default(),
             recent: Cell::new((0, &[])),
+            work: Cell::new(0),
         };
         // What was read to look at the signature may be the first block.
         if let Some(head) = source.head()
@@ -68,6 +82,29 @@ impl<'p> Store<'p> {
         self.source.keep(bytes)
     }
 
+    /// Counts bytes that were parsed or copied. Objects are not kept, so a small file can have a large
+    /// object parsed for every reference to it: this bounds that, and looks at the clock.
+    ///
+    /// # Errors
+    /// `BUDGET_EXCEEDED` when the document costs many times its bytes, or past the time limit.
+    pub(crate) fn work(&self, bytes: usize) -> Result<()> {
+        let before = self.work.get();
+        let work = before.saturating_add(bytes as u64);
+        self.work.set(work);
+        if before / CLOCK_STEP == work / CLOCK_STEP {
+            return Ok(());
+        }
+        let meter = self.meter();
+        meter.check_clock()?;
+        let distinct = self.size().saturating_add(meter.cost().expanded_bytes);
+        if work > FREE_WORK.saturating_add(distinct.saturating_mul(MAX_ROUNDS)) {
+            return Err(meter.exceeded(format_args!(
+                "the document leads to the same objects again and again: {work} bytes were parsed"
+            )));
+        }
+        Ok(())
+    }
+
     /// The bytes from `offset` on: at least `len`, or all up to the end of the file.
     ///
     /// # Errors
@@ -86,10 +123,12 @@ impl<'p> Store<'p> {
         }
         let (first, last) = (offset / self.block, (offset + wanted - 1) / self.block);
         let start = first * self.block;
-        let bytes = if first == last {
-            self.one(first)?
-        } else {
-            self.join(first, last)?
+        let known = self.blocks.borrow().get(&first).copied();
+        let needed = offset - start + wanted;
+        let bytes = match known {
+            Some(bytes) if bytes.len() as u64 >= needed => bytes,
+            _ if first == last => self.one(first)?,
+            _ => self.join(first, last)?,
         };
         self.recent.set((start, bytes));
         Ok(tail(start, bytes, offset).unwrap_or_default())
@@ -104,9 +143,6 @@ impl<'p> Store<'p> {
     }
 
     fn one(&self, block: u64) -> Result<&'p [u8]> {
-        if let Some(bytes) = self.blocks.borrow().get(&block) {
-            return Ok(bytes);
-        }
         let bytes = self.keep(self.source.read_range(block * self.block, self.block)?);
         self.blocks.borrow_mut().insert(block, bytes);
         Ok(bytes)
@@ -114,12 +150,14 @@ impl<'p> Store<'p> {
 
     /// Several blocks as one range. Runs of blocks that are not there yet are read at once.
     fn join(&self, first: u64, last: u64) -> Result<&'p [u8]> {
+        #[expect(clippy::cast_possible_truncation, reason = "the size of a block")]
+        let block_len = self.block as usize;
         let mut joined = Vec::new();
         let mut block = first;
         while block <= last {
             let known = self.blocks.borrow().get(&block).copied();
             if let Some(bytes) = known {
-                joined.extend_from_slice(bytes);
+                joined.extend_from_slice(&bytes[..bytes.len().min(block_len)]);
                 block += 1;
                 continue;
             }
@@ -133,11 +171,14 @@ impl<'p> Store<'p> {
             block += run;
         }
         let joined = self.keep(joined);
-        #[expect(clippy::cast_possible_truncation, reason = "the size of a block")]
-        let pieces = joined.chunks(self.block as usize);
+        self.work(joined.len())?;
         let mut blocks = self.blocks.borrow_mut();
-        for (block, piece) in (first..).zip(pieces) {
-            blocks.insert(block, piece);
+        for (block, from) in (first..).zip((0..joined.len()).step_by(block_len)) {
+            let tail = &joined[from..];
+            let known = blocks.entry(block).or_insert(tail);
+            if known.len() < tail.len() {
+                *known = tail;
+            }
         }
         Ok(joined)
     }
@@ -151,6 +192,19 @@ fn tail(start: u64, bytes: &[u8], offset: u64) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_is_bounded_by_what_there_is() {
+        let source = Source::for_test("x.pdf", vec![0; 1 << 20]);
+        let store = Store::new(&source);
+        let rounds = (0..1000)
+            .take_while(|_| store.work(1 << 20).is_ok())
+            .count() as u64;
+        assert!(
+            (MAX_ROUNDS..=MAX_ROUNDS + FREE_WORK).contains(&rounds),
+            "{rounds}"
+        );
+    }
 
     #[test]
     fn every_byte_is_read_once_however_often_it_is_asked_for() {
@@ -171,6 +225,14 @@ mod tests {
         }
         let spent = source.meter().cost().physical_bytes;
         assert!(spent <= 6 * 8192 + 8192 + 1696, "{spent}");
+        let copied = store.work.get();
+        for (offset, len) in [(8190, 10), (8000, 40_000), (90_000, 10_000), (8000, 40_000)] {
+            store.window(offset, len).unwrap();
+        }
+        assert!(
+            store.work.get() < copied + 20_000,
+            "what was joined is kept"
+        );
         assert!(store.window(100_000, 1).unwrap().is_empty());
         assert!(store.window(u64::MAX, 1).unwrap().is_empty());
     }

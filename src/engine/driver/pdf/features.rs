@@ -134,14 +134,15 @@ fn put_xmp<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings
 }
 
 #[derive(Default)]
-struct Tally<'p> {
+struct Tally {
     annotations: u64,
     links: u64,
     sizes: HashMap<(u64, u64), u64>,
     /// Annotation arrays that several pages share: counted once, added every time.
     shared: HashMap<u32, (u64, u64)>,
     unsized_pages: u64,
-    boxes: HashMap<u32, Option<Object<'p>>>,
+    /// Width and height of rectangles that pages refer to.
+    boxes: HashMap<u32, Option<(f64, f64)>>,
 }
 
 fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings) -> Result<()> {
@@ -179,9 +180,9 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
     Ok(())
 }
 
-impl<'p> Tally<'p> {
+impl Tally {
     /// Adds the annotations of a page. What is null or missing is no annotation (12.5.2).
-    fn annotations(&mut self, document: &Document<'p>, page: &Dict<'p>) -> Result<()> {
+    fn annotations<'p>(&mut self, document: &Document<'p>, page: &Dict<'p>) -> Result<()> {
         let Some(entry) = page.get(b"Annots") else {
             return Ok(());
         };
@@ -203,13 +204,16 @@ impl<'p> Tally<'p> {
     }
 
     /// Adds the size that a page shows: its crop box, else its media box, as turned and scaled.
-    fn size(
+    fn size<'p>(
         &mut self,
         document: &Document<'p>,
         page: &Dict<'p>,
         inherited: &Inherited<'p>,
     ) -> Result<()> {
-        let boxes = [&inherited.crop_box, &inherited.media_box];
+        let boxes = [
+            page.get(b"CropBox").or(inherited.crop_box.as_deref()),
+            page.get(b"MediaBox").or(inherited.media_box.as_deref()),
+        ];
         let mut size = None;
         for object in boxes.into_iter().flatten() {
             size = self.rectangle(document, object)?;
@@ -228,7 +232,7 @@ impl<'p> Tally<'p> {
             width *= unit;
             height *= unit;
         }
-        let turn = match &inherited.rotate {
+        let turn = match page.get(b"Rotate").or(inherited.rotate.as_deref()) {
             Some(object) => document.resolve(object)?.as_f64().unwrap_or(0.0),
             None => 0.0,
         };
@@ -245,43 +249,22 @@ impl<'p> Tally<'p> {
     }
 
     /// Width and height of a rectangle; shared ones are read once.
-    fn rectangle(
+    fn rectangle<'p>(
         &mut self,
         document: &Document<'p>,
         object: &Object<'p>,
     ) -> Result<Option<(f64, f64)>> {
-        let resolved = match object {
-            Object::Ref(reference) => {
-                let known = self.boxes.get(&reference.number).cloned();
-                match known {
-                    Some(known) => known,
-                    None => {
-                        let loaded = Some(document.resolve(object)?.into_owned());
-                        if self.boxes.len() < MAX_SIZES {
-                            self.boxes.insert(reference.number, loaded.clone());
-                        }
-                        loaded
-                    }
-                }
-            }
-            object => Some(object.clone()),
+        let Some(reference) = object.as_ref() else {
+            return sides(document, object);
         };
-        let Some(Object::Array(corners)) = resolved else {
-            return Ok(None);
-        };
-        let mut numbers = [0.0; 4];
-        if corners.len() < 4 {
-            return Ok(None);
+        if let Some(known) = self.boxes.get(&reference.number) {
+            return Ok(*known);
         }
-        for (number, corner) in numbers.iter_mut().zip(&corners) {
-            match document.resolve(corner)?.as_f64() {
-                Some(value) if value.is_finite() => *number = value,
-                _ => return Ok(None),
-            }
+        let sides = sides(document, &*document.resolve(object)?)?;
+        if self.boxes.len() < MAX_SIZES {
+            self.boxes.insert(reference.number, sides);
         }
-        let [left, bottom, right, top] = numbers;
-        let (width, height) = ((right - left).abs(), (top - bottom).abs());
-        Ok((width > 0.0 && height > 0.0).then_some((width, height)))
+        Ok(sides)
     }
 
     /// The distinct sizes, the most frequent first.
@@ -311,6 +294,26 @@ impl<'p> Tally<'p> {
                 .collect(),
         )
     }
+}
+
+/// Width and height of a rectangle.
+fn sides<'p>(document: &Document<'p>, rectangle: &Object<'p>) -> Result<Option<(f64, f64)>> {
+    let Some(corners) = rectangle.as_array() else {
+        return Ok(None);
+    };
+    let mut numbers = [0.0; 4];
+    if corners.len() < 4 {
+        return Ok(None);
+    }
+    for (number, corner) in numbers.iter_mut().zip(corners) {
+        match document.resolve(corner)?.as_f64() {
+            Some(value) if value.is_finite() => *number = value,
+            _ => return Ok(None),
+        }
+    }
+    let [left, bottom, right, top] = numbers;
+    let (width, height) = ((right - left).abs(), (top - bottom).abs());
+    Ok((width > 0.0 && height > 0.0).then_some((width, height)))
 }
 
 /// Most distinct page sizes that are told apart.

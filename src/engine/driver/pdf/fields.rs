@@ -1,5 +1,7 @@
 //! Interactive form fields (ISO 32000-2, 12.7.4).
 
+use std::collections::HashMap;
+
 use super::seen::Seen;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
@@ -11,25 +13,28 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     let Some(form) = document.dict_of(catalogue, b"AcroForm")? else {
         return Ok(0);
     };
-    let mut seen = Seen::default();
+    let mut fields = Fields {
+        document,
+        seen: Seen::default(),
+        kinds: HashMap::new(),
+    };
     let mut count = 0;
     let mut stack = array(document, &form, b"Fields")?.unwrap_or_default();
+    stack.retain(|node| fields.is_new(node));
     while let Some(node) = stack.pop() {
         document.tick()?;
-        let Some(field) = enter(document, &node, &mut seen)? else {
+        let Some(field) = document.resolve(&node)?.as_dict().cloned() else {
             continue;
         };
         let mut has_fields_below = false;
         for kid in array(document, &field, b"Kids")?.unwrap_or_default() {
             document.tick()?;
-            // Looked at without marking: it is marked when its turn comes.
-            let is_field = document
-                .resolve(&kid)?
-                .as_dict()
-                .is_some_and(|kid| kid.has(b"T") || kid.has(b"Kids"));
-            if is_field {
+            if fields.is_field(&kid)? {
                 has_fields_below = true;
-                stack.push(kid);
+                // Only what was not there before waits for its turn, or a graph would outgrow its file.
+                if fields.is_new(&kid) {
+                    stack.push(kid);
+                }
             }
         }
         count += u64::from(!has_fields_below);
@@ -37,20 +42,37 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     Ok(count)
 }
 
-fn enter<'p>(
-    document: &Document<'p>,
-    node: &Object<'p>,
-    seen: &mut Seen,
-) -> Result<Option<Dict<'p>>> {
-    if let Object::Ref(reference) = node
-        && !seen.insert(reference.number)
-    {
-        return Ok(None);
+struct Fields<'d, 'p> {
+    document: &'d Document<'p>,
+    /// Fields that were counted or wait for it.
+    seen: Seen,
+    /// Whether a kid is a field, of those that were looked at.
+    kinds: HashMap<u32, bool>,
+}
+
+impl<'p> Fields<'_, 'p> {
+    /// Whether a node comes for the first time. It is marked.
+    fn is_new(&mut self, node: &Object<'p>) -> bool {
+        node.as_ref()
+            .is_none_or(|reference| self.seen.insert(reference.number))
     }
-    Ok(match document.resolve(node)?.into_owned() {
-        Object::Dict(dict) => Some(dict),
-        _ => None,
-    })
+
+    /// Whether a kid is a field and not only a look of one.
+    fn is_field(&mut self, kid: &Object<'p>) -> Result<bool> {
+        let number = kid.as_ref().map(|reference| reference.number);
+        if let Some(known) = number.and_then(|number| self.kinds.get(&number)) {
+            return Ok(*known);
+        }
+        let is_field = self
+            .document
+            .resolve(kid)?
+            .as_dict()
+            .is_some_and(|kid| kid.has(b"T") || kid.has(b"Kids"));
+        if let Some(number) = number {
+            self.kinds.insert(number, is_field);
+        }
+        Ok(is_field)
+    }
 }
 
 fn array<'p>(

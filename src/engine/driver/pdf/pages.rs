@@ -1,5 +1,7 @@
 //! The page tree (ISO 32000-2, 7.7.3).
 
+use std::rc::Rc;
+
 use super::seen::Seen;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
@@ -17,6 +19,8 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     let blocked = document.blocked();
     let mut walk = Walk::new(document);
     let mut count = 0;
+    // A tree that lists or announces pages and leads to none cannot be read.
+    let mut promised = false;
     let Some(root) = walk.root(catalogue)? else {
         return Ok(None);
     };
@@ -25,8 +29,10 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
         document.tick()?;
         let Some(kids) = walk.kids(&node)? else {
             count += u64::from(is_page(&node));
+            promised |= walk.claim(&node)?.is_some_and(|claim| claim > 0);
             continue;
         };
+        promised |= kids.iter().any(|kid| !walk.is_freed(kid));
         if let Some(leaves) = walk.believed(&node, &kids)? {
             count += leaves;
             continue;
@@ -35,21 +41,24 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
             stack.extend(walk.enter(kid)?);
         }
     }
-    Ok((document.blocked() == blocked).then_some(count))
+    let is_known = document.blocked() == blocked && (count > 0 || !promised);
+    Ok(is_known.then_some(count))
 }
 
-/// Attributes that pages inherit (table 31), as they are needed here.
+/// Attributes that the nodes above hand down to a page (table 31), as they are needed here. They are
+/// shared: what a document hands down may be large, and the pages below it many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inherited<'p> {
-    pub(super) media_box: Option<Object<'p>>,
-    pub(super) crop_box: Option<Object<'p>>,
-    pub(super) rotate: Option<Object<'p>>,
+    pub(super) media_box: Option<Rc<Object<'p>>>,
+    pub(super) crop_box: Option<Rc<Object<'p>>>,
+    pub(super) rotate: Option<Rc<Object<'p>>>,
 }
 
 impl<'p> Inherited<'p> {
     fn with(&self, node: &Dict<'p>) -> Self {
-        let own = |key: &[u8], inherited: &Option<Object<'p>>| {
-            node.get(key).cloned().or_else(|| inherited.clone())
+        let own = |key: &[u8], inherited: &Option<Rc<Object<'p>>>| match node.get(key) {
+            Some(own) => Some(Rc::new(own.clone())),
+            None => inherited.clone(),
         };
         Self {
             media_box: own(b"MediaBox", &self.media_box),
@@ -59,7 +68,7 @@ impl<'p> Inherited<'p> {
     }
 }
 
-/// Visits every page with what it inherits, in no promised order.
+/// Visits every page with what the nodes above hand down to it, in no promised order.
 ///
 /// # Errors
 /// What `visit` says, budget and I/O errors.
@@ -72,22 +81,21 @@ pub(super) fn for_each<'p>(
     let Some(root) = walk.root(catalogue)? else {
         return Ok(());
     };
-    let inherited = Inherited::default().with(&root);
-    let mut stack = vec![(root, inherited)];
-    while let Some((node, inherited)) = stack.pop() {
+    let mut stack = vec![(root, Inherited::default())];
+    while let Some((node, above)) = stack.pop() {
         document.tick()?;
         let Some(kids) = walk.kids(&node)? else {
             if is_page(&node) {
-                visit(&node, &inherited)?;
+                visit(&node, &above)?;
             }
             continue;
         };
+        let inherited = above.with(&node);
         for kid in &kids {
             if let Some(kid) = walk.enter(kid)? {
                 // Leaves are visited at once: the stack holds inner nodes only.
-                let inherited = inherited.with(&kid);
                 if kid.has(b"Kids") {
-                    stack.push((kid, inherited));
+                    stack.push((kid, inherited.clone()));
                 } else if is_page(&kid) {
                     visit(&kid, &inherited)?;
                 }
@@ -145,12 +153,20 @@ impl<'d, 'p> Walk<'d, 'p> {
         })
     }
 
+    /// Whether an update says that the object is gone: then it is null for certain.
+    fn is_freed(&self, kid: &Object<'p>) -> bool {
+        kid.as_ref()
+            .is_some_and(|reference| self.document.is_freed(reference.number))
+    }
+
+    fn claim(&self, node: &Dict<'p>) -> Result<Option<u64>> {
+        let count = self.document.get(node, b"Count")?;
+        Ok(count.and_then(|count| count.as_u64()))
+    }
+
     /// The number of leaves of a node, if it can be known without walking.
     fn believed(&mut self, node: &Dict<'p>, kids: &[Object<'p>]) -> Result<Option<u64>> {
-        let claim = self
-            .document
-            .get(node, b"Count")?
-            .and_then(|count| count.as_u64());
+        let claim = self.claim(node)?;
         if claim != Some(kids.len() as u64) || kids.len() <= FEW {
             return Ok(None);
         }
