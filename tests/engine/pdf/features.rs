@@ -22,7 +22,7 @@ fn document(catalogue: &str, page: &str, objects: Objects<'_>) -> Vec<u8> {
 #[test]
 fn actions_are_found_wherever_they_hang() {
     // Catalogue, page, further objects; JavaScript? outside? risk.
-    let cases: [(&str, &str, Objects<'_>, bool, bool, &str); 22] = [
+    let cases: [(&str, &str, Objects<'_>, bool, bool, &str); 26] = [
         ("", "", &[], false, false, "none"),
         (
             "/OpenAction<</S/JavaScript/JS(x)>>",
@@ -60,6 +60,40 @@ fn actions_are_found_wherever_they_hang() {
             "/Names<</JavaScript<</Kids[9 0 R]>>>>",
             "",
             &[(9, "<</Names[(a)<</S/JavaScript/JS(x)>>]>>")],
+            true,
+            false,
+            "high",
+        ),
+        // The kind of an action may stand elsewhere.
+        (
+            "/OpenAction<</S 9 0 R/JS(x)>>",
+            "",
+            &[(9, "/JavaScript")],
+            true,
+            false,
+            "high",
+        ),
+        // Usage rights hide nothing that is more than that.
+        (
+            "/OpenAction 9 0 R/Perms<</UR3 9 0 R>>",
+            "",
+            &[(9, "<</S/JavaScript/JS(x)>>")],
+            true,
+            false,
+            "high",
+        ),
+        (
+            "/OpenAction 9 0 R/Perms 9 0 R",
+            "",
+            &[(9, "<</S/JavaScript/JS(x)>>")],
+            true,
+            false,
+            "high",
+        ),
+        (
+            "/Perms<</UR3<</Type/Sig/Reference[<</Data<</S/JavaScript/JS(x)>>>>]>>>>",
+            "",
+            &[],
             true,
             false,
             "high",
@@ -251,7 +285,17 @@ fn attachments_are_file_specifications_with_a_file() {
 fn signatures_are_values_and_not_empty_fields_nor_usage_rights() {
     let field = "<</FT/Sig/T(s)/V 9 0 R>>";
     let value = "<</Type/Sig/Filter/X/ByteRange[0 1 2 3]/Contents<00>>>";
-    let cases: [(&str, Objects<'_>, u64); 5] = [
+    let cases: [(&str, Objects<'_>, u64); 7] = [
+        (
+            "/Perms<</UR3<</Type/Sig/Reference[<</Data 1 0 R>>]>>>>",
+            &[],
+            0,
+        ),
+        (
+            "/Perms<</UR 9 0 R/UR3 9 0 R>>/DSS 8 0 R",
+            &[(8, value), (9, value)],
+            1,
+        ),
         (
             "/AcroForm<</Fields[8 0 R]/SigFlags 3>>",
             &[(8, field), (9, value)],
@@ -275,6 +319,16 @@ fn signatures_are_values_and_not_empty_fields_nor_usage_rights() {
             ],
         );
     }
+}
+
+#[test]
+fn what_refers_back_to_the_catalogue_counts_nothing_twice() {
+    let bytes = document(
+        "/AF[<</F(a)/EF<</F 9 0 R>>/Back 1 0 R>>]",
+        "",
+        &[(9, "<</Type/EmbeddedFile>>")],
+    );
+    expect(&report(bytes), &[("pdf.attachment_count", json!(1))]);
 }
 
 #[test]

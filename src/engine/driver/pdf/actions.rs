@@ -43,12 +43,41 @@ pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<
         found: Found::default(),
         stack: Vec::new(),
     };
-    search.catalogue(catalogue)?;
+    // What refers back to the catalogue must not have it looked at, and counted, twice.
+    if let Some(root) = document.trailer().get(b"Root").and_then(Object::as_ref) {
+        search.seen.insert(root.number);
+    }
+    for (_, value) in catalogue.iter() {
+        search.object(value)?;
+    }
     while let Some(reference) = search.stack.pop() {
         let loaded = document.load(reference)?;
         search.loaded(&loaded)?;
     }
+    let rights = usage_rights(document, catalogue)?;
+    search.found.signatures = search.found.signatures.saturating_sub(rights);
     Ok(search.found)
+}
+
+/// How many signatures are usage rights: those the software's maker grants, and they sign nothing of
+/// the author's (12.8.2.3). Whatever else they lead to counts like everything else.
+fn usage_rights<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<u64> {
+    let Some(permissions) = document.dict_of(catalogue, b"Perms")? else {
+        return Ok(0);
+    };
+    let mut seen = Seen::default();
+    let mut rights = 0;
+    for key in [&b"UR"[..], b"UR3"] {
+        let Some(entry) = permissions.get(key) else {
+            continue;
+        };
+        if entry.as_ref().is_some_and(|of| !seen.insert(of.number)) {
+            continue;
+        }
+        let right = document.resolve(entry)?;
+        rights += u64::from(right.as_dict().is_some_and(|dict| Keys::of(dict).signs()));
+    }
+    Ok(rights)
 }
 
 struct Search<'d, 'p> {
@@ -59,31 +88,6 @@ struct Search<'d, 'p> {
 }
 
 impl<'p> Search<'_, 'p> {
-    /// Usage rights are granted with a signature of the software's maker, which signs nothing of the
-    /// author's (12.8.2.3): they are left out.
-    fn catalogue(&mut self, catalogue: &Dict<'p>) -> Result<()> {
-        let permissions = self.document.dict_of(catalogue, b"Perms")?;
-        for rights in [&b"UR"[..], b"UR3"] {
-            if let Some(Object::Ref(reference)) =
-                permissions.as_ref().and_then(|dict| dict.get(rights))
-            {
-                self.seen.insert(reference.number);
-            }
-        }
-        for (_, value) in catalogue.iter().filter(|(key, _)| !key.is(b"Perms")) {
-            self.object(value)?;
-        }
-        if let Some(Object::Ref(reference)) = catalogue.get(b"Perms") {
-            self.seen.insert(reference.number);
-        }
-        for (key, value) in permissions.iter().flat_map(Dict::iter) {
-            if !key.is_any(&[b"UR", b"UR3"]) {
-                self.object(value)?;
-            }
-        }
-        Ok(())
-    }
-
     fn loaded(&mut self, loaded: &Loaded<'p>) -> Result<()> {
         match &loaded.object {
             Object::Dict(dict) => self.dict(dict, loaded.stream.is_some()),
@@ -109,7 +113,7 @@ impl<'p> Search<'_, 'p> {
     fn dict(&mut self, dict: &Dict<'p>, is_stream: bool) -> Result<()> {
         let keys = Keys::of(dict);
         self.action(dict, &keys)?;
-        self.signature(&keys);
+        self.found.signatures += u64::from(keys.signs());
         self.file(&keys, is_stream)?;
         if keys.is(keys.subtype, &[b"RichMedia", b"Movie", b"Sound", b"Screen"]) {
             self.found.active = true;
@@ -119,6 +123,9 @@ impl<'p> Search<'_, 'p> {
 
     fn action(&mut self, dict: &Dict<'p>, keys: &Keys<'_, 'p>) -> Result<()> {
         let Some(kind) = keys.action else {
+            return Ok(());
+        };
+        let Some(kind) = self.document.resolve(kind)?.as_name() else {
             return Ok(());
         };
         let found = &mut self.found;
@@ -145,12 +152,6 @@ impl<'p> Search<'_, 'p> {
             _ => {}
         }
         Ok(())
-    }
-
-    fn signature(&mut self, keys: &Keys<'_, 'p>) {
-        let is_signature =
-            keys.is(keys.kind, &[b"Sig", b"DocTimeStamp"]) || keys.byte_range && keys.contents;
-        self.found.signatures += u64::from(is_signature);
     }
 
     fn file(&mut self, keys: &Keys<'_, 'p>, is_stream: bool) -> Result<()> {
@@ -183,7 +184,7 @@ impl<'p> Search<'_, 'p> {
 struct Keys<'o, 'p> {
     kind: Option<Name<'p>>,
     subtype: Option<Name<'p>>,
-    action: Option<Name<'p>>,
+    action: Option<&'o Object<'p>>,
     embedded: Option<&'o Object<'p>>,
     file: Option<&'o Object<'p>>,
     attached: Option<&'o Object<'p>>,
@@ -199,7 +200,7 @@ impl<'o, 'p> Keys<'o, 'p> {
             match &*name.bytes() {
                 b"Type" => keys.kind = value.as_name(),
                 b"Subtype" => keys.subtype = value.as_name(),
-                b"S" => keys.action = value.as_name(),
+                b"S" => keys.action = Some(value),
                 b"EF" => keys.embedded = Some(value),
                 b"F" => keys.file = Some(value),
                 b"FS" => keys.attached = Some(value),
@@ -210,6 +211,11 @@ impl<'o, 'p> Keys<'o, 'p> {
             }
         }
         keys
+    }
+
+    /// Whether this is a signature.
+    fn signs(&self) -> bool {
+        self.is(self.kind, &[b"Sig", b"DocTimeStamp"]) || self.byte_range && self.contents
     }
 
     fn is(&self, name: Option<Name<'p>>, names: &[&[u8]]) -> bool {

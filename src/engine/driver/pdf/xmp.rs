@@ -136,16 +136,32 @@ pub(super) fn read(data: &[u8], meter: &Meter) -> Result<Xmp> {
     Ok(state.xmp)
 }
 
-/// The packet in UTF-8: UTF-16 is known by its byte-order mark (ISO 16684-1, 7.1 allows it).
+/// The packet in UTF-8. ISO 16684-1, 7.1 allows UTF-16 and UTF-32 too: they are known by their byte-order
+/// mark, or else by the zeros around the first character.
 fn utf8(data: &[u8]) -> Cow<'_, str> {
-    match encoding_rs::Encoding::for_bom(data) {
-        Some((encoding, mark)) if encoding != encoding_rs::UTF_8 => {
-            let (text, _) = encoding.decode_without_bom_handling(&data[mark..]);
-            Cow::Owned(text.into_owned())
-        }
-        Some((_, mark)) => String::from_utf8_lossy(&data[mark..]),
-        None => String::from_utf8_lossy(data),
-    }
+    use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};
+    let (encoding, text) = match data {
+        [0, 0, 0xFE, 0xFF, text @ ..] => return utf32(text, u32::from_be_bytes),
+        [0xFF, 0xFE, 0, 0, text @ ..] => return utf32(text, u32::from_le_bytes),
+        [0, 0, 0, b'<', ..] => return utf32(data, u32::from_be_bytes),
+        [b'<', 0, 0, 0, ..] => return utf32(data, u32::from_le_bytes),
+        [0xFE, 0xFF, text @ ..] => (UTF_16BE, text),
+        [0xFF, 0xFE, text @ ..] => (UTF_16LE, text),
+        [0, b'<', ..] => (UTF_16BE, data),
+        [b'<', 0, ..] => (UTF_16LE, data),
+        [0xEF, 0xBB, 0xBF, text @ ..] => (UTF_8, text),
+        text => (UTF_8, text),
+    };
+    encoding.decode_without_bom_handling(text).0
+}
+
+fn utf32(data: &[u8], unit: impl Fn([u8; 4]) -> u32) -> Cow<'_, str> {
+    let (units, _) = data.as_chunks::<4>();
+    let text = units
+        .iter()
+        .map(|bytes| char::from_u32(unit(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    Cow::Owned(text)
 }
 
 fn namespace_of<'n>(result: &ResolveResult<'n>) -> &'n str {
@@ -166,6 +182,9 @@ fn known(namespace: &str, local: &str) -> Option<Field> {
 struct State {
     xmp: Xmp,
     depth: usize,
+    /// The depth of the descriptions of the document: right below `rdf:RDF`. Those further down are
+    /// of other things, such as the ingredients in `xmpMM:Pantry`.
+    described: Option<usize>,
     /// The property whose element is open, and its depth.
     open: Option<(Field, usize)>,
     /// Text of the item, or of the property itself.
@@ -179,6 +198,12 @@ struct State {
 impl State {
     fn start(&mut self, namespace: &str, local: &str) {
         match self.open {
+            None if self.described.is_none() => {
+                if namespace == RDF && local == "RDF" {
+                    self.described = Some(self.depth + 1);
+                }
+            }
+            None if !self.is_below_description() => {}
             None => {
                 if let Some(field) = known(namespace, local) {
                     self.open = Some((field, self.depth));
@@ -204,6 +229,9 @@ impl State {
                     attribute.key.as_ref() == "xml:lang" && attribute.value == "x-default";
                 continue;
             }
+            if self.described != Some(self.depth) {
+                return;
+            }
             let (namespace, local) = reader.resolver().resolve_attribute(attribute.key);
             if let Some(field) = known(namespace_of(&namespace), local.as_ref()) {
                 let text = quick_xml::escape::unescape(&attribute.value)
@@ -211,6 +239,10 @@ impl State {
                 self.xmp.values[field as usize].get_or_insert_with(|| text.into_owned());
             }
         }
+    }
+
+    fn is_below_description(&self) -> bool {
+        self.described.is_some_and(|depth| self.depth == depth + 1)
     }
 
     fn text(&mut self, text: &str) {
@@ -291,6 +323,38 @@ mod tests {
             assert_eq!(xmp.get(Field::Producer), None);
             assert_eq!(xmp.conformance(), ["PDF/A-2B"]);
         }
+    }
+
+    #[test]
+    fn utf_16_and_utf_32_are_known_without_a_mark_too() {
+        let text = &PACKET[PACKET.find("<x:xmpmeta").unwrap()..];
+        let utf16 = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect();
+        let utf32 = |unit: fn(u32) -> [u8; 4]| -> Vec<u8> {
+            text.chars().flat_map(|char| unit(char.into())).collect()
+        };
+        let cases: [Vec<u8>; 6] = [
+            utf16(u16::to_le_bytes),
+            utf16(u16::to_be_bytes),
+            utf32(u32::to_le_bytes),
+            utf32(u32::to_be_bytes),
+            [&[0xFF, 0xFE, 0, 0][..], &utf32(u32::to_le_bytes)].concat(),
+            [&[0, 0, 0xFE, 0xFF][..], &utf32(u32::to_be_bytes)].concat(),
+        ];
+        for data in cases {
+            assert_eq!(parse(&data).get(Field::Title), Some("R&D é <x>"));
+        }
+    }
+
+    #[test]
+    fn descriptions_of_other_things_are_not_those_of_the_document() {
+        let inner = "<rdf:Bag><rdf:li><rdf:Description b:CreateDate='1999'><d:title>no</d:title>\
+            </rdf:Description></rdf:li><rdf:li rdf:parseType='Resource'><d:title>no</d:title></rdf:li></rdf:Bag>";
+        let pantry =
+            format!("<m:Pantry xmlns:m='http://ns.adobe.com/xap/1.0/mm/'>{inner}</m:Pantry>");
+        let packet = PACKET.replace("<d:title>", &format!("{pantry}<d:title>"));
+        let xmp = parse(packet.as_bytes());
+        assert_eq!(xmp.get(Field::Title), Some("R&D é <x>"));
+        assert_eq!(xmp.get(Field::CreateDate), Some("2024-01-02T03:04:05Z"));
     }
 
     #[test]
