@@ -15,6 +15,7 @@ mod stream;
 mod window;
 
 use std::cell::{OnceCell, RefCell};
+use std::cmp::Ordering;
 
 use flate2::Decompress;
 
@@ -177,24 +178,44 @@ impl<'s> Archive<'s> {
     /// count, a backslash is a slash. An entry that is spelled exactly so comes first, else the last
     /// in the directory counts.
     pub(crate) fn find(&self, name: &str) -> Option<Entry<'_>> {
-        self.spelled_like(name)
-            .max_by_key(|entry| (entry.name == name, entry.index))
+        let run = self.spelled_like(name);
+        self.exactly(run, name)
+            .or_else(|| run.first().map(|&known| self.entry(index_in(known))))
     }
 
     /// Finds an entry by its exact name.
     pub(crate) fn find_exact(&self, name: &str) -> Option<Entry<'_>> {
-        self.spelled_like(name).find(|entry| entry.name == name)
+        self.exactly(self.spelled_like(name), name)
     }
 
-    /// The entries whose name OPC takes for this one.
-    fn spelled_like(&self, name: &str) -> impl Iterator<Item = Entry<'_>> {
+    /// The entries whose name OPC takes for this one: a run of `by_key`.
+    fn spelled_like(&self, name: &str) -> &[u64] {
         let half = key_hash(name) & HALF;
-        let start = self.by_key.partition_point(|&known| known < half);
-        self.by_key[start..]
-            .iter()
-            .take_while(move |&&known| known & HALF == half)
-            .map(|&known| self.entry(index_in(known)))
-            .filter(move |entry| is_same_key(entry.name, name))
+        let rest = &self.by_key[self.by_key.partition_point(|&known| known < half)..];
+        let equal = &rest[..rest.partition_point(|&known| known & HALF == half)];
+        match equal {
+            [] => &[],
+            [only] if is_same_key(self.entry(index_in(*only)).name, name) => equal,
+            [_] => &[],
+            // Names that were made to collide are many, and halved like all others.
+            many => {
+                let order = |known: u64| key_cmp(self.entry(index_in(known)).name, name);
+                let start = many.partition_point(|&known| order(known).is_lt());
+                let end = many.partition_point(|&known| order(known).is_le());
+                &many[start..end]
+            }
+        }
+    }
+
+    /// The entry of exactly this name in a run: the first, or found among the others by halving.
+    fn exactly(&self, run: &[u64], name: &str) -> Option<Entry<'_>> {
+        let entry = |known: u64| self.entry(index_in(known));
+        let (first, others) = run.split_first()?;
+        if entry(*first).name == name {
+            return Some(entry(*first));
+        }
+        let at = others.binary_search_by(|&known| entry(known).name.cmp(name));
+        Some(entry(others[at.ok()?]))
     }
 
     /// Sorts the entries for look-ups and drops duplicates: of entries with exactly the same name the
@@ -222,11 +243,27 @@ impl<'s> Archive<'s> {
             self.records.retain(|_| keep.next().unwrap_or(true));
             self.by_key = self.sorted();
         }
+        self.put_last_first();
         Ok(())
     }
 
-    /// All entries by half a hash; where that is equal, by name and position. Names are compared only
-    /// there, so the order is cheap, and names that were made to collide do not make it slow.
+    /// Of names that are one for OPC, moves the last of the directory to the beginning of their run.
+    fn put_last_first(&mut self) {
+        let mut by_key = std::mem::take(&mut self.by_key);
+        let name = |key: u64| self.records[index_in(key)].name(&self.names);
+        for run in by_key
+            .chunk_by_mut(|a, b| a & HALF == b & HALF && is_same_key(name(*a), name(*b)))
+            .filter(|run| run.len() > 1)
+        {
+            if let Some(last) = (0..run.len()).max_by_key(|&at| run[at]) {
+                run[..=last].rotate_right(1);
+            }
+        }
+        self.by_key = by_key;
+    }
+
+    /// All entries by half a hash; where that is equal, by key, name and position. Names are compared
+    /// only there, so the order is cheap, and names that were made to collide do not make it slow.
     fn sorted(&self) -> Vec<u64> {
         let mut sorted: Vec<u64> = (0..)
             .zip(&self.records)
@@ -236,7 +273,11 @@ impl<'s> Archive<'s> {
         let name = |key: u64| self.records[index_in(key)].name(&self.names);
         for equal in sorted.chunk_by_mut(|a, b| a & HALF == b & HALF) {
             if equal.len() > 1 {
-                equal.sort_unstable_by(|a, b| name(*a).cmp(name(*b)).then(a.cmp(b)));
+                equal.sort_unstable_by(|a, b| {
+                    key_cmp(name(*a), name(*b))
+                        .then_with(|| name(*a).cmp(name(*b)))
+                        .then(a.cmp(b))
+                });
             }
         }
         sorted
@@ -284,14 +325,23 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     }
 }
 
-/// Compares names as OPC does: ASCII case, leading slashes and the kind of slash do not count.
+/// Whether names are one for OPC: ASCII case, leading slashes and the kind of slash do not count.
 fn is_same_key(a: &str, b: &str) -> bool {
     let (a, b) = (without_slashes(a), without_slashes(b));
-    let key = |byte: u8| match byte {
+    a.len() == b.len() && (a == b || a.bytes().map(folded).eq(b.bytes().map(folded)))
+}
+
+/// The order of names in which those that are one for OPC stand together.
+fn key_cmp(a: &str, b: &str) -> Ordering {
+    let key = |name| without_slashes(name).bytes().map(folded);
+    key(a).cmp(key(b))
+}
+
+fn folded(byte: u8) -> u8 {
+    match byte {
         b'\\' => b'/',
         other => other.to_ascii_lowercase(),
-    };
-    a.len() == b.len() && (a == b || a.bytes().map(key).eq(b.bytes().map(key)))
+    }
 }
 
 /// The name without leading slashes of either kind.

@@ -369,3 +369,46 @@ fn what_lies_between_entries_leads_nowhere_wrong() {
         assert_eq!(read(&source, name).as_deref(), Ok(TEXT));
     }
 }
+
+#[test]
+fn names_that_were_made_to_collide_are_found_by_halving() {
+    // Sixteen bytes whose second half makes up for what the first does to the hash.
+    let mix =
+        |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let usable =
+        |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase() && !b"\\/".contains(byte);
+    let colliding: Vec<String> = (0..)
+        .filter_map(|number: u32| {
+            let first = format!("{number:08x}");
+            let word = u64::from_le_bytes(first.as_bytes().try_into().unwrap());
+            let second = (mix(16, word).rotate_left(5) ^ 0x1234_5678).to_le_bytes();
+            let second = second.iter().all(usable).then_some(second)?;
+            Some(first + std::str::from_utf8(&second).unwrap())
+        })
+        .take(50)
+        .collect();
+    assert_eq!(key_hash(&colliding[0]), key_hash(&colliding[49]));
+    // Thousands of names that are one for OPC.
+    let cased = |bits: u32| -> String {
+        let letter = |bit: u32| if bits >> bit & 1 == 0 { 'a' } else { 'A' };
+        (0..20).map(letter).collect()
+    };
+    let all = || (0..20_000).map(cased).chain(colliding.iter().cloned());
+    let parts: Vec<_> = all()
+        .map(|name| Part::new(&name, "").packing(Packing::Stored))
+        .collect();
+    let source = source(build::Archive::new(parts).build());
+    let archive = Archive::open(&source).unwrap();
+    let started = std::time::Instant::now();
+    for name in all() {
+        assert_eq!(archive.find(&name).unwrap().name(), name);
+        assert_eq!(archive.find_exact(&name).unwrap().name(), name);
+    }
+    for bits in 20_000..40_000 {
+        let last = archive.find(&cased(bits)).unwrap();
+        assert_eq!(last.name(), cased(19_999));
+        assert!(archive.find_exact(&cased(bits)).is_none());
+    }
+    let elapsed = started.elapsed();
+    assert!(elapsed.as_secs() < 8, "{elapsed:?}");
+}
