@@ -113,18 +113,10 @@ impl<'s> Package<'s> {
         self.archive.read(entry)
     }
 
-    /// Reads the beginning of a part.
-    ///
-    /// # Errors
-    /// As [`Package::read`].
-    pub(crate) fn read_prefix(&self, entry: Entry<'_>, len: u64) -> Result<Vec<u8>> {
-        self.archive.read_prefix(entry, len)
-    }
-
     /// Reads a part from its beginning until `look` finds something.
     ///
     /// # Errors
-    /// As [`Package::read`].
+    /// As [`Package::read`], but what comes after is neither read nor judged.
     pub(crate) fn look_into<V>(
         &self,
         entry: Entry<'_>,

@@ -1,6 +1,7 @@
 //! What Word, Excel and PowerPoint packages have in common: verification, identity, properties,
 //! inventory and security (contract §9.1).
 
+mod choice;
 mod excel;
 mod links;
 mod powerpoint;
@@ -10,6 +11,7 @@ mod slides;
 mod word;
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 pub(crate) use self::excel::Excel;
 use self::links::Links;
@@ -20,6 +22,7 @@ use super::{Probe, identity};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{DriverId, PathId, Profile, Target as T};
 use crate::engine::container::opc::{Kind, Main, Package};
+use crate::engine::container::xml::{Ns, Xml};
 use crate::engine::container::zip::Entry;
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::{Findings, Status};
@@ -214,7 +217,7 @@ impl<'p> Office<'p> {
     fn custom_properties(&self) -> Result<Option<Value>> {
         let part = self.property_part(Kind::CustomProperties, CUSTOM, |root| root.custom)?;
         let properties = match part {
-            None => Some(Vec::new()),
+            None => Some(BTreeMap::new()),
             Some(part) => match unless_damaged(self.package.read_text(part))? {
                 Some(text) => unless_damaged(properties::custom(&text, self.package.meter()))?,
                 None => None,
@@ -267,8 +270,15 @@ impl<'p> Office<'p> {
         if strict.is_some() {
             return Ok(strict);
         }
-        let head = unless_damaged(self.package.read_prefix(self.main(), 4096))?;
-        Ok(head.map(|head| memchr::memmem::find(&head, b"purl.oclc.org/ooxml").is_some()))
+        if self.profile() == Profile::Xlsb {
+            // Binary workbooks know one class only.
+            return Ok(Some(false));
+        }
+        unless_damaged(slides::at_start(
+            &self.package,
+            self.main(),
+            has_strict_root,
+        ))
     }
 
     fn package_security(&self, out: &mut Findings) -> Result<()> {
@@ -349,7 +359,9 @@ impl<'p> Office<'p> {
 
     fn has_signature_parts(&self) -> bool {
         self.package.parts().any(|(entry, kind)| {
-            kind == Kind::Signature || starts_ignore_case(entry.trimmed_name(), "_xmlsignatures/")
+            kind == Kind::Signature
+                || starts_ignore_case(entry.trimmed_name(), "_xmlsignatures/")
+                    && !entry.is_directory()
         })
     }
 
@@ -469,6 +481,19 @@ fn read_root(package: &Package<'_>) -> Result<Root> {
     });
     root.links.damaged = unless_damaged(read)?.is_none();
     Ok(root)
+}
+
+/// Whether the root element is in a namespace of the strict conformance class.
+fn has_strict_root(xml: &mut Xml<'_>) -> Result<bool> {
+    let root = xml.root()?;
+    let ns = xml.ns(&root);
+    let mut strict = false;
+    root.attributes(|name, uri| {
+        strict |= name.starts_with("xmlns")
+            && Ns::of(&uri) == ns
+            && uri.starts_with("http://purl.oclc.org/ooxml/");
+    })?;
+    Ok(strict)
 }
 
 /// Turns a damaged part into `None`; all other errors stay.

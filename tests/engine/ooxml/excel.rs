@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::build::{Package, SHEET_NS};
+use super::build::{Package, SHEET_NS, relationships_xml};
 use super::{assert_values, deep, probe};
 
 fn workbook(extension: &str, body: &str) -> Package {
@@ -65,6 +65,19 @@ fn shared_strings_are_counted_wherever_they_are() {
     }
     let report = deep("a.xlsx", &workbook("xlsx", "").build());
     assert_values(&report, &[("excel.shared_string_count", json!(null))]);
+    // Of two tables the one counts that the workbook names.
+    let kind = "spreadsheetml.sharedStrings+xml";
+    let two = workbook("xlsx", "")
+        .typed("xl/left.xml", kind, format!("<sst xmlns='{SHEET_NS}'/>"))
+        .typed("xl/strings.xml", kind, table(""));
+    let report = deep("a.xlsx", &two.build());
+    assert_values(&report, &[("excel.shared_string_count", json!(null))]);
+    let named = two.part(
+        "xl/_rels/workbook.xml.rels",
+        relationships_xml(&[("sharedStrings", "strings.xml", false)]),
+    );
+    let report = deep("a.xlsx", &named.build());
+    assert_values(&report, &[("excel.shared_string_count", json!(2))]);
 }
 
 #[test]

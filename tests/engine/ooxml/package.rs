@@ -171,6 +171,30 @@ fn conformance_is_that_of_the_main_part() {
             ],
         );
     }
+    // Without relationships the root element tells, in every encoding and however late it comes.
+    let late = format!("<!--{}-->", "http://purl.oclc.org/ooxml/ ".repeat(300));
+    for (package, expected) in [
+        (Package::strict("docx"), "strict"),
+        (Package::new("docx"), "transitional"),
+    ] {
+        let root = String::from_utf8(package.parts[0].2.clone()).unwrap();
+        let utf16 = format!("\u{feff}{root}")
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        for content in [
+            root.clone().into_bytes(),
+            (late.clone() + &root).into_bytes(),
+            utf16,
+        ] {
+            let mut package = package.clone().main(content);
+            package.root.clear();
+            assert_values(
+                &deep("a.docx", &package.build()),
+                &[("office.conformance", json!(expected))],
+            );
+        }
+    }
     // The strict namespace in a comment makes nothing strict.
     let package = Package::new("docx");
     let bytes = package.build_with(CONTENT_TYPES, |mut part| {

@@ -90,6 +90,50 @@ fn a_slide_that_is_in_no_list_is_not_shown_and_not_hidden() {
 }
 
 #[test]
+fn a_slide_that_is_listed_often_is_found_and_read_once() {
+    let list = |ids: &str| {
+        format!(
+            "<p:presentation xmlns:p='{SLIDE_NS}' xmlns:r='{RELATIONSHIP_NS}'>\
+             <p:sldIdLst>{ids}</p:sldIdLst></p:presentation>"
+        )
+    };
+    // Twice the first of two parts is not each of them once.
+    let twice = deck("pptx", &[true, false]).main(list(&"<p:sldId r:id='rId1'/>".repeat(2)));
+    let often = deck("pptx", &[true]).main(list(&"<p:sldId r:id='rId1'/>".repeat(50_000)));
+    for (package, count) in [(twice, 2), (often, 50_000)] {
+        let report = deep("a.pptx", &package.build());
+        assert_values(
+            &report,
+            &[
+                ("powerpoint.slide_count", json!(count)),
+                ("powerpoint.hidden_slide_count", json!(count)),
+            ],
+        );
+        let expanded = &report["execution"]["actual_cost"]["expanded_bytes"];
+        assert!(expanded.as_u64().unwrap() < 3_000_000, "{expanded}");
+    }
+}
+
+#[test]
+fn lists_may_stand_in_alternative_contents() {
+    let branch = "<p:sldIdLst><p:sldId r:id='rId1'/></p:sldIdLst><p:sldSz cx='1' cy='2'/>";
+    let package = deck("pptx", &[true]).main(format!(
+        "<p:presentation xmlns:p='{SLIDE_NS}' xmlns:r='{RELATIONSHIP_NS}' \
+         xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>\
+         <mc:AlternateContent><mc:Choice Requires='p14'>{branch}</mc:Choice>\
+         <mc:Fallback>{branch}</mc:Fallback></mc:AlternateContent></p:presentation>"
+    ));
+    assert_values(
+        &deep("a.pptx", &package.build()),
+        &[
+            ("powerpoint.slide_count", json!(1)),
+            ("powerpoint.hidden_slide_count", json!(1)),
+            ("powerpoint.orientation", json!("portrait")),
+        ],
+    );
+}
+
+#[test]
 fn a_slide_that_cannot_be_read_leaves_the_number_of_hidden_ones_open() {
     let package = deck("pptx", &[false, true]);
     let bytes = package.build_with("ppt/slides/slide2.xml", |part| part.flags(1));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::build::{Package, core_xml};
 use super::{assert_values, deep};
+use crate::harness::{Engine, record};
 
 fn properties(core: &str) -> Value {
     deep("a.docx", &Package::new("docx").core(core).build())
@@ -142,13 +143,19 @@ fn custom_properties_are_read_from_their_part() {
         <property pid='3' name='Number'><vt:i4>-7</vt:i4></property>\
         <property pid='4' name='Checked'><vt:bool>true</vt:bool></property>\
         <property pid='5' name='List'><vt:vector size='1'><vt:i4>1</vt:i4></vt:vector></property>\
-        <property pid='6' name='Empty'/><property><vt:i4>nameless</vt:i4></property>";
+        <property pid='6' name='Twice'><vt:i4>1</vt:i4></property>\
+        <property pid='7' name='Twice'><vt:i4>2</vt:i4></property>\
+        <property pid='8' name='Empty'/><property><vt:i4>nameless</vt:i4></property>";
     let expected = json!({
         "Checked": "true", "Client & Co": "R&D", "Empty": null, "List": null, "Number": "-7",
+        "Twice": "2",
     });
     let target = "office.custom_properties";
     let report = deep("a.docx", &part(body).build());
     assert_values(&report, &[(target, expected)]);
+    // JSON has no key twice.
+    let text = Engine::start(&["-t", target]).ask_text(&record("a.docx", &part(body).build()));
+    assert_eq!(text.matches("\"Twice\"").count(), 1, "{text}");
     let report = deep("a.docx", &part("<property name='a'><vt:i4>1<").build());
     assert_values(&report, &[(target, json!(null))]);
     let report = deep("a.docx", &Package::new("docx").build());

@@ -106,6 +106,12 @@ fn signatures_are_counted_once() {
         .part("_XMLSignatures/Sig2.XML", "");
     let report = deep("a.docx", &package.build());
     assert_values(&report, &[("security.signature_count", json!(2))]);
+    // A folder without anything in it is no signature.
+    let package = Package::new("docx").part("_xmlsignatures/", "");
+    assert_values(
+        &deep("a.docx", &package.build()),
+        &facts(false, false, false, false, "none"),
+    );
 }
 
 #[test]

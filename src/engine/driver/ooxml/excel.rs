@@ -7,6 +7,7 @@ use super::{Office, unless_damaged};
 use crate::contract::Confidence::{Exact, Medium};
 use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
+use crate::engine::container::zip::Entry;
 use crate::engine::driver::{Driver, Probe};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
@@ -124,11 +125,7 @@ impl Excel<'_> {
 
     fn shared_strings(&self, out: &mut Findings) -> Result<()> {
         let package = self.office.package();
-        let part = package
-            .parts()
-            .find(|(_, kind)| *kind == Kind::SharedStrings)
-            .map(|(entry, _)| entry);
-        let Some(part) = part else {
+        let Some(part) = self.shared_string_part()? else {
             out.unknown(T::EXCEL_SHARED_STRING_COUNT);
             return Ok(());
         };
@@ -147,6 +144,33 @@ impl Excel<'_> {
             "shared string part",
         );
         Ok(())
+    }
+
+    /// The table of shared strings. Of several (leftovers are not rare after a repair) the one that the
+    /// workbook names.
+    fn shared_string_part(&self) -> Result<Option<Entry<'_>>> {
+        let package = self.office.package();
+        let mut parts = package
+            .parts()
+            .filter(|(_, kind)| *kind == Kind::SharedStrings)
+            .map(|(entry, _)| entry);
+        let first = parts.next();
+        if first.is_none() || parts.next().is_none() {
+            return Ok(first);
+        }
+        let main = self.office.main();
+        let Some(relationships) = package.relationships_of(main.name()) else {
+            return Ok(None);
+        };
+        let mut named = None;
+        let read = package.relationships(relationships, |relationship| {
+            let leads_there = relationship.kind.is_office("sharedStrings");
+            if named.is_none() && leads_there && !relationship.external {
+                named = package.target(main.name(), &relationship.target);
+            }
+        });
+        unless_damaged(read)?;
+        Ok(named)
     }
 
     /// The workbook part, read once. Nothing is known of a damaged one.

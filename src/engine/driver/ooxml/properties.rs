@@ -4,6 +4,7 @@
 //! error in the XML stays: it stands in elements that were closed.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::unless_damaged;
 use crate::engine::container::xml::{Ns, Token, Xml};
@@ -111,18 +112,18 @@ impl AppProperties {
     }
 }
 
-/// `docProps/custom.xml`: names and values as written, in order. Values that are no simple text (vectors,
+/// `docProps/custom.xml`: names and values as written; of equal names the last counts. Values that are no simple text (vectors,
 /// binary data) are `None`.
 ///
 /// # Errors
 /// `MALFORMED_INPUT` when the part is damaged: a list with a gap would be wrong; budget errors.
-pub(super) fn custom(text: &str, meter: &Meter) -> Result<Vec<(String, Option<String>)>> {
+pub(super) fn custom(text: &str, meter: &Meter) -> Result<BTreeMap<String, Option<String>>> {
     let mut xml = Xml::new(text, meter);
     let root = xml.root()?;
     if !xml.is(&root, Ns::CustomProperties, "Properties") {
         return Err(ProbeError::malformed("the root element is not Properties"));
     }
-    let mut properties = Vec::new();
+    let mut properties = BTreeMap::new();
     while let Some(tag) = xml.child(1)? {
         if !xml.is(&tag, Ns::CustomProperties, "property") {
             continue;
@@ -136,7 +137,7 @@ pub(super) fn custom(text: &str, meter: &Meter) -> Result<Vec<(String, Option<St
             }
             _ => None,
         };
-        properties.push((name, value));
+        properties.insert(name, value);
     }
     Ok(properties)
 }

@@ -3,8 +3,9 @@
 mod biff12;
 pub(super) mod binary;
 
+use super::choice::each_child;
 use super::unless_damaged;
-use crate::engine::container::xml::{Ns, Xml};
+use crate::engine::container::xml::{Ns, Tag, Xml};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 
@@ -48,52 +49,62 @@ fn read(workbook: &mut Workbook, xml: &mut Xml<'_>) -> Result<()> {
     if !xml.is(&root, Ns::Spreadsheet, "workbook") {
         return Err(ProbeError::malformed("the root element is not workbook"));
     }
-    while let Some(tag) = xml.child(1)? {
-        if xml.is(&tag, Ns::Spreadsheet, "sheets") {
+    each_child(xml, 1, &mut |xml, tag| {
+        if xml.is(tag, Ns::Spreadsheet, "sheets") {
             workbook.sheets = Some(read_sheets(xml)?);
-        } else if xml.is(&tag, Ns::Spreadsheet, "definedNames") {
+        } else if xml.is(tag, Ns::Spreadsheet, "definedNames") {
             workbook.defined_names = Some(count(xml, "definedName")?);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn read_sheets(xml: &mut Xml<'_>) -> Result<Sheets> {
-    let mut sheets = Sheets::default();
-    let mut names = Some(Vec::new());
-    while let Some(tag) = xml.child(2)? {
-        if !xml.is(&tag, Ns::Spreadsheet, "sheet") {
-            continue;
+    let mut sheets = Sheets {
+        names: Some(Vec::new()),
+        ..Sheets::default()
+    };
+    let depth = xml.depth();
+    each_child(xml, depth, &mut |xml, tag| {
+        if xml.is(tag, Ns::Spreadsheet, "sheet") {
+            sheets.add(tag)?;
         }
-        sheets.count += 1;
+        Ok(())
+    })?;
+    Ok(sheets)
+}
+
+impl Sheets {
+    fn add(&mut self, sheet: &Tag<'_>) -> Result<()> {
+        self.count += 1;
         // 18.18.68: visible, hidden or veryHidden. Anything else hides nothing.
         if matches!(
-            unless_damaged(tag.attribute("state"))?.flatten().as_deref(),
+            unless_damaged(sheet.attribute("state"))?
+                .flatten()
+                .as_deref(),
             Some("hidden" | "veryHidden")
         ) {
-            sheets.hidden += 1;
+            self.hidden += 1;
         }
-        match unless_damaged(tag.attribute("name"))?.flatten() {
+        match unless_damaged(sheet.attribute("name"))?.flatten() {
             Some(name) => {
-                if let Some(names) = &mut names {
+                if let Some(names) = &mut self.names {
                     names.push(name.into_owned());
                 }
             }
-            None => names = None,
+            None => self.names = None,
         }
+        Ok(())
     }
-    sheets.names = names;
-    Ok(sheets)
 }
 
 fn count(xml: &mut Xml<'_>, local: &str) -> Result<u64> {
     let depth = xml.depth();
     let mut count = 0;
-    while let Some(tag) = xml.child(depth)? {
-        if xml.is(&tag, Ns::Spreadsheet, local) {
-            count += 1;
-        }
-    }
+    each_child(xml, depth, &mut |xml, tag| {
+        count += u64::from(xml.is(tag, Ns::Spreadsheet, local));
+        Ok(())
+    })?;
     Ok(count)
 }
 
@@ -137,6 +148,18 @@ mod tests {
             assert_eq!(sheets.names.unwrap(), ["R&D", "b", "c", "d", "e"]);
             assert_eq!(workbook.defined_names, Some(2));
         }
+    }
+
+    #[test]
+    fn sheets_may_stand_in_alternative_contents() {
+        let ns = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+        let found = parsed(
+            ns,
+            "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>\
+             <mc:Choice Requires='x15'><x:sheets><x:sheet name='a'/></x:sheets></mc:Choice>\
+             <mc:Fallback><x:sheets/></mc:Fallback></mc:AlternateContent>",
+        );
+        assert_eq!(found.sheets.unwrap().names.unwrap(), ["a"]);
     }
 
     #[test]

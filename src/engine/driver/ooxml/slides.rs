@@ -1,9 +1,10 @@
 //! The presentation part and what slides say on their start tags (ISO/IEC 29500-1, 19.2 and 19.3).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use memchr::memmem;
 
+use super::choice::each_child;
 use super::unless_damaged;
 use crate::engine::container::opc::{Kind, Package};
 use crate::engine::container::xml::{Ns, Xml};
@@ -128,17 +129,10 @@ fn read(presentation: &mut Presentation, xml: &mut Xml<'_>) -> Result<()> {
             "the root element is not presentation",
         ));
     }
-    while let Some(tag) = xml.child(1)? {
-        if xml.is(&tag, Ns::Presentation, "sldIdLst") {
-            let mut ids = Vec::new();
-            while let Some(tag) = xml.child(2)? {
-                if xml.is(&tag, Ns::Presentation, "sldId") {
-                    let id = tag.prefixed_attribute("id")?.unwrap_or_default();
-                    ids.push(id.into_owned());
-                }
-            }
-            presentation.slides = Some(ids);
-        } else if presentation.size.is_none() && xml.is(&tag, Ns::Presentation, "sldSz") {
+    each_child(xml, 1, &mut |xml, tag| {
+        if xml.is(tag, Ns::Presentation, "sldIdLst") {
+            presentation.slides = Some(read_list(xml)?);
+        } else if presentation.size.is_none() && xml.is(tag, Ns::Presentation, "sldSz") {
             let side = |name| -> Result<Option<u64>> {
                 Ok(tag
                     .attribute(name)?
@@ -149,8 +143,22 @@ fn read(presentation: &mut Presentation, xml: &mut Xml<'_>) -> Result<()> {
                 .zip(side("cy")?)
                 .map(|(width, height)| Size { width, height });
         }
-    }
-    Ok(())
+        Ok(())
+    })
+}
+
+/// The relationship ids in the list of slides.
+fn read_list(xml: &mut Xml<'_>) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
+    let depth = xml.depth();
+    each_child(xml, depth, &mut |xml, tag| {
+        if xml.is(tag, Ns::Presentation, "sldId") {
+            let id = tag.prefixed_attribute("id")?.unwrap_or_default();
+            ids.push(id.into_owned());
+        }
+        Ok(())
+    })?;
+    Ok(ids)
 }
 
 /// Counts the slides of the list that say on their start tag that they are not shown. `None` when one
@@ -167,18 +175,23 @@ pub(super) fn hidden(
         return Ok(None);
     };
     let mut hidden = 0;
+    // A slide that is listed many times is read once.
+    let mut known: HashMap<usize, bool> = HashMap::new();
     for slide in slides {
-        match unless_damaged(is_hidden(package, package.entry(slide)))? {
-            Some(true) => hidden += 1,
-            Some(false) => {}
-            None => return Ok(None),
-        }
+        let is_hidden = match known.get(&slide) {
+            Some(known) => *known,
+            None => match unless_damaged(is_hidden(package, package.entry(slide)))? {
+                Some(is_hidden) => *known.entry(slide).or_insert(is_hidden),
+                None => return Ok(None),
+            },
+        };
+        hidden += u64::from(is_hidden);
     }
     Ok(Some(hidden))
 }
 
 /// The parts of the slides in the list. When the package has as many slide parts as the list has
-/// entries they are the same, and the relationships need not be read.
+/// different entries they are the same, and the relationships need not be read.
 fn slide_parts(
     package: &Package<'_>,
     main: Entry<'_>,
@@ -189,7 +202,8 @@ fn slide_parts(
         .filter(|(_, kind)| *kind == Kind::Slide)
         .map(|(entry, _)| entry.index())
         .collect();
-    if all.len() == ids.len() {
+    let different: HashSet<&str> = ids.iter().map(String::as_str).collect();
+    if all.len() == ids.len() && all.len() == different.len() {
         return Ok(Some(all));
     }
     let Some(relationships) = package.relationships_of(main.name()) else {
@@ -210,18 +224,26 @@ fn slide_parts(
 
 /// Reads as much of a slide as its start tag takes (`show`, 19.3.1.38).
 fn is_hidden(package: &Package<'_>, slide: Entry<'_>) -> Result<bool> {
-    let shown = package.look_into(slide, START_TAG, |Beginning { bytes, .. }| {
-        show_of(&mut Xml::new(readable(bytes)?, package.meter())).ok()
+    Ok(!at_start(package, slide, show_of)?)
+}
+
+/// What the root's start tag of a part says: no more of the part is read than that takes.
+///
+/// # Errors
+/// `MALFORMED_INPUT` when there is no such tag that can be read; budget errors.
+pub(super) fn at_start<V>(
+    package: &Package<'_>,
+    part: Entry<'_>,
+    look: fn(&mut Xml<'_>) -> Result<V>,
+) -> Result<V> {
+    let found = package.look_into(part, START_TAG, |Beginning { bytes, .. }| {
+        look(&mut Xml::new(readable(bytes)?, package.meter())).ok()
     })?;
-    let shown = match shown {
-        Some(shown) => shown,
+    match found {
+        Some(found) => Ok(found),
         // Not in UTF-8, then; or damaged.
-        None => {
-            let text = package.read_text(slide)?;
-            show_of(&mut Xml::new(&text, package.meter()))?
-        }
-    };
-    Ok(!shown)
+        None => look(&mut Xml::new(&package.read_text(part)?, package.meter())),
+    }
 }
 
 /// The beginning of a part as text. Its end may be in the middle of a character.
@@ -236,7 +258,8 @@ fn readable(bytes: &[u8]) -> Option<&str> {
 fn show_of(xml: &mut Xml<'_>) -> Result<bool> {
     let root = xml.root()?;
     let show = root.attribute("show")?;
-    Ok(!matches!(show.as_deref(), Some("0" | "false" | "off")))
+    let show = show.as_deref().map(str::trim);
+    Ok(!matches!(show, Some("0" | "false" | "off")))
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -298,6 +321,7 @@ mod tests {
                 Some(false),
             ),
             ("<p:sld show='false'/>", Some(false)),
+            ("<p:sld show=' 0 '/>", Some(false)),
             ("<p:sld show='1'>", Some(true)),
             ("<p:sld>", Some(true)),
             ("<!-- <p:sld show='0'> --><p:sld>", Some(true)),
