@@ -135,10 +135,12 @@ fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<
         }
         first_hit.get_or_insert(error);
         give_up(path, out);
-        // What the driver holds of the part that did not fit is not to be built upon.
-        match D::open(probe) {
-            Ok(fresh) => driver = fresh,
-            Err(_) => paths.by_ref().for_each(|path| give_up(path, out)),
+        match driver.after_budget(probe) {
+            Ok(next) => driver = next,
+            Err(_) => {
+                paths.for_each(|path| give_up(path, out));
+                break;
+            }
         }
     }
     first_hit.map_or(Ok(()), Err)

@@ -47,6 +47,16 @@ pub(crate) trait Driver<'p>: Sized {
     /// `MALFORMED_INPUT` when the container is not what the profile says, and budget errors.
     fn open(probe: &'p Probe<'p>) -> Result<Self>;
 
+    /// The driver for the paths that follow one that met a budget. What it holds of a part that did not
+    /// fit is mostly not to be built upon, so it is opened anew.
+    ///
+    /// # Errors
+    /// As [`Driver::open`].
+    fn after_budget(self, probe: &'p Probe<'p>) -> Result<Self> {
+        drop(self);
+        Self::open(probe)
+    }
+
     /// Runs one path and puts what it finds.
     ///
     /// # Errors

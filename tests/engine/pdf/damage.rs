@@ -100,6 +100,62 @@ fn damage_that_shows_late_is_reported_too() {
 }
 
 #[test]
+fn nothing_is_said_of_what_is_there_and_cannot_be_read() {
+    // The script stands in an object that is broken off, one that is larger than any object may be, and
+    // object streams that cannot be decoded: there is no way to say that there is none.
+    let script = "<</S/JavaScript/JS(x)";
+    let large = format!("{script}/Z({})>>", "z".repeat(5 << 20));
+    for object in [format!("{script}/Z(never"), large] {
+        let mut pdf = Pdf::one_page("/OpenAction 5 0 R", "");
+        pdf.object(5, object).table("/Root 1 0 R");
+        expect(
+            &report(&pdf.bytes),
+            &[
+                ("security.has_javascript", Value::Null),
+                ("security.active_content_risk", Value::Null),
+                ("pdf.page_count", json!(1)),
+            ],
+        );
+    }
+    let hex = "/AHx".repeat(9);
+    for (filter, encrypt) in [
+        ("/JPXDecode", ""),
+        (&*format!("[{hex}]"), ""),
+        ("/JPXDecode", "/Encrypt<</Filter/Other>>"),
+    ] {
+        let mut pdf = Pdf::one_page(
+            "/OpenAction 5 0 R/Outlines 7 0 R/MarkInfo 7 0 R/AcroForm 7 0 R",
+            "",
+        );
+        pdf.object_stream(6, &[(5, script), (7, "<<>>")])
+            .stream(
+                6,
+                &format!("/Type/ObjStm/N 2/First 8/Filter{filter}"),
+                b"00",
+            )
+            .xref_stream(8, &format!("/Root 1 0 R{encrypt}"));
+        expect(
+            &report(&pdf.bytes),
+            &[
+                ("security.has_javascript", Value::Null),
+                ("pdf.has_outline", Value::Null),
+                ("pdf.is_tagged", Value::Null),
+                ("pdf.form_field_count", Value::Null),
+                ("pdf.page_count", json!(1)),
+                ("pdf.annotation_count", json!(0)),
+            ],
+        );
+    }
+    // What the cross-reference data do not have, or have in a place where something else stands, is null.
+    let mut pdf = Pdf::one_page("/OpenAction 5 0 R/AA 6 0 R", "");
+    pdf.object(5, "<<>>").shift(5, 3).table("/Root 1 0 R");
+    expect(
+        &report(&pdf.bytes),
+        &[("security.has_javascript", json!(false))],
+    );
+}
+
+#[test]
 fn repair_is_forbidden_with_none() {
     let whole = String::from_utf8_lossy(&sound().bytes).into_owned();
     let cut = &whole[..whole.rfind("startxref").unwrap()];

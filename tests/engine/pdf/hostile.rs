@@ -152,6 +152,32 @@ fn bombs_stop_at_the_expansion_budget() {
 }
 
 #[test]
+fn a_spent_budget_takes_back_nothing_that_is_known_by_then() {
+    // The file is opened within the budget, and what hangs from the catalogue takes more than is left: the
+    // paths that come later need not open it again.
+    let mut pdf = Pdf::one_page("/AF[10 0 R]", "");
+    pdf.object_stream(6, &[(10, &format!("<</A({})>>", "x".repeat(200_000)))])
+        .xref_stream(7, "/Root 1 0 R");
+    let flags = ["-l", "d", "-t", "@all", "-x", "100"];
+    let report = survive(&flags, &pdf.bytes);
+    let status = |target: &str| &report["results"][target]["status"];
+    assert_eq!(
+        status("security.has_javascript"),
+        "budget_exceeded",
+        "{report}"
+    );
+    expect(
+        &report,
+        &[
+            ("pdf.page_count", json!(1)),
+            ("pdf.object_count", json!(6)),
+            ("security.encrypted", json!(false)),
+            ("pdf.repaired", json!(false)),
+        ],
+    );
+}
+
+#[test]
 fn shared_graphs_cost_their_nodes_and_not_their_ways() {
     // U-4: each level lists the next twice, for fields, pages and name trees.
     let levels = 60;

@@ -44,6 +44,7 @@ pub(crate) struct Document<'p> {
     pub(super) lock: OnceCell<Lock>,
     pub(super) locking: Cell<bool>,
     pub(super) blocked: Cell<u64>,
+    pub(super) unreadable: Cell<u64>,
     pub(super) containers: RefCell<HashMap<u32, Option<Rc<ObjectStream<'p>>>>>,
     /// An object stream is being read: what its dictionary refers to must stand outside of others.
     pub(super) in_container: Cell<bool>,
@@ -83,6 +84,7 @@ impl<'p> Document<'p> {
             lock: OnceCell::new(),
             locking: Cell::new(false),
             blocked: Cell::new(0),
+            unreadable: Cell::new(0),
             containers: RefCell::default(),
             in_container: Cell::new(false),
             steps: Cell::new(0),
@@ -102,6 +104,11 @@ impl<'p> Document<'p> {
         Ok(())
     }
 
+    /// Lets the next path begin without the work of those before it.
+    pub(crate) fn forgive(&self) {
+        self.store.forgive();
+    }
+
     pub(crate) fn meter(&self) -> &'p Meter {
         self.store.meter()
     }
@@ -119,9 +126,11 @@ impl<'p> Document<'p> {
         self.xref.kinds
     }
 
-    /// How many objects could not be read so far because they are encrypted.
+    /// How many objects could not be read so far although they are there: because they are encrypted,
+    /// damaged, too large, or in an object stream that cannot be decoded. Whoever finds nothing while
+    /// this grows does not know that there is nothing.
     pub(crate) fn blocked(&self) -> u64 {
-        self.blocked.get()
+        self.blocked.get() + self.unreadable.get()
     }
 
     /// Objects in use.

@@ -39,27 +39,39 @@ pub(crate) fn read<'p>(
     at: u64,
     wanted: Option<u32>,
 ) -> Result<Option<Indirect<'p>>> {
-    let mut head = Lexer::new(store.window(at, FIRST_LOOK)?, 0);
-    let Some((number, generation)) = head.object_head() else {
+    let Some((id, body)) = head(store, at)? else {
         return Ok(None);
     };
-    let Ok(number) = u32::try_from(number) else {
-        return Ok(None);
-    };
-    if wanted.is_some_and(|wanted| wanted != number) {
+    if wanted.is_some_and(|wanted| wanted != id.number) {
         return Ok(None);
     }
-    let id = Ref {
-        number,
-        generation: u16::try_from(generation).unwrap_or(u16::MAX),
-    };
-    let body = head.position();
     grow(store, at, |window| {
         parse_body(window, body, id).map(|(object, stream, end)| {
             let stream = stream.map(|position| at + position as u64);
             (Indirect { id, object, stream }, end)
         })
     })
+}
+
+/// Whether the object of this number begins at an offset, readable or not.
+///
+/// # Errors
+/// Budget and I/O errors.
+pub(crate) fn begins(store: &Store<'_>, at: u64, number: u32) -> Result<bool> {
+    Ok(head(store, at)?.is_some_and(|(id, _)| id.number == number))
+}
+
+/// The head of an object, and its length.
+fn head(store: &Store<'_>, at: u64) -> Result<Option<(Ref, usize)>> {
+    let mut head = Lexer::new(store.window(at, FIRST_LOOK)?, 0);
+    let Some((number, generation)) = head.object_head() else {
+        return Ok(None);
+    };
+    let id = u32::try_from(number).ok().map(|number| Ref {
+        number,
+        generation: u16::try_from(generation).unwrap_or(u16::MAX),
+    });
+    Ok(id.map(|id| (id, head.position())))
 }
 
 /// Reads a direct object at an offset, as after `trailer`.

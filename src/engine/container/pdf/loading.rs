@@ -69,18 +69,34 @@ impl<'p> Document<'p> {
         if let Some(loaded) = self.read_entry(number, entry, self.shift)? {
             return Ok(loaded);
         }
-        if self.blocked.get() > blocked || !self.settings.repair {
+        if self.blocked.get() > blocked {
             return Ok(Loaded::NULL);
         }
         // The entry is wrong. Look where the object really is.
-        let Some(entry) = self.found_entry(number)? else {
-            return Ok(Loaded::NULL);
-        };
-        let mended = self.read_entry(number, entry, 0)?;
-        if mended.is_some() {
+        if self.settings.repair
+            && let Some(found) = self.found_entry(number)?
+            && let Some(mended) = self.read_entry(number, found, 0)?
+        {
             self.repaired.set(true);
+            return Ok(mended);
         }
-        Ok(mended.unwrap_or(Loaded::NULL))
+        if self.is_there(number, entry)? {
+            self.unreadable.set(self.unreadable.get() + 1);
+        }
+        Ok(Loaded::NULL)
+    }
+
+    /// Whether something stands where the entry leads, though it cannot be read.
+    fn is_there(&self, number: u32, entry: Entry) -> Result<bool> {
+        Ok(match entry {
+            Entry::Free => false,
+            Entry::At(offset) => {
+                indirect::begins(&self.store, offset.saturating_add(self.shift), number)?
+            }
+            Entry::In { container, .. } => {
+                matches!(self.containers.borrow().get(&container), Some(None))
+            }
+        })
     }
 
     /// Whether an object is a dictionary. A large one is not parsed for it.

@@ -87,6 +87,7 @@ impl<'p> Document<'p> {
         self.lock = OnceCell::new();
         self.containers.borrow_mut().clear();
         self.blocked.set(0);
+        self.unreadable.set(0);
         self.catalogue = None;
         let Some(root) = self.dict_of(&self.trailer, b"Root")? else {
             return Ok(self.blocked.get() > 0);

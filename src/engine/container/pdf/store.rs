@@ -105,6 +105,11 @@ impl<'p> Store<'p> {
         Ok(())
     }
 
+    /// Forgets the work that was done.
+    pub(crate) fn forgive(&self) {
+        self.work.set(0);
+    }
+
     /// The bytes from `offset` on: at least `len`, or all up to the end of the file.
     ///
     /// # Errors

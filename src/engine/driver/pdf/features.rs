@@ -146,14 +146,13 @@ struct Tally {
 }
 
 fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings) -> Result<()> {
-    let blocked = document.blocked();
     let mut tally = Tally::default();
     let (annotations, sizes) = (
         out.wants_any(&[Target::PDF_ANNOTATION_COUNT, Target::PDF_LINK_COUNT]),
         out.wants(Target::PDF_PAGE_SIZES),
     );
     let mut pages = 0_u64;
-    pages::for_each(document, catalogue, |page, inherited| {
+    let is_read = pages::for_each(document, catalogue, |page, inherited| {
         pages += 1;
         if annotations {
             tally.annotations(document, page)?;
@@ -163,7 +162,7 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
         }
         Ok(())
     })?;
-    if document.blocked() > blocked {
+    if !is_read {
         return Ok(());
     }
     const SOURCE: &str = "page objects";

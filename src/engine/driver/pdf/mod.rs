@@ -49,8 +49,17 @@ impl<'p> Driver<'p> for Pdf<'p> {
         })
     }
 
+    /// Objects are kept only when they are complete, and to open the file again may cost more than is
+    /// left: what is known of it serves the other paths.
+    fn after_budget(self, _probe: &'p Probe<'p>) -> Result<Self> {
+        if let Some(opened) = self.opened.get() {
+            opened.document.forgive();
+        }
+        Ok(self)
+    }
+
     fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
-        match path {
+        let ran = match path {
             PathId::PdfHeader => header::run(self, out),
             PathId::PdfDocumentStructure => structure::run(self.opened()?, out),
             PathId::PdfInfoDictionary => info::run(self.opened()?, out),
@@ -58,11 +67,11 @@ impl<'p> Driver<'p> for Pdf<'p> {
             | PathId::PdfDeepDocumentFeatures
             | PathId::PdfActiveContentAssessment => features::run(self.opened()?, out),
             _ => Ok(()),
-        }?;
+        };
         if self.probe.paths.last() == Some(&path) {
             self.put_repaired(out);
         }
-        Ok(())
+        ran
     }
 }
 

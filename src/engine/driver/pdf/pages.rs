@@ -29,10 +29,10 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
         document.tick()?;
         let Some(kids) = walk.kids(&node)? else {
             count += u64::from(is_page(&node));
-            promised |= walk.claim(&node)?.is_some_and(|claim| claim > 0);
+            promised |= walk.announces(&node)?;
             continue;
         };
-        promised |= kids.iter().any(|kid| !walk.is_freed(kid));
+        promised |= walk.lists(&kids);
         if let Some(leaves) = walk.believed(&node, &kids)? {
             count += leaves;
             continue;
@@ -68,7 +68,8 @@ impl<'p> Inherited<'p> {
     }
 }
 
-/// Visits every page with what the nodes above hand down to it, in no promised order.
+/// Visits every page with what the nodes above hand down to it, in no promised order. Returns whether
+/// the tree could be read.
 ///
 /// # Errors
 /// What `visit` says, budget and I/O errors.
@@ -76,20 +77,25 @@ pub(super) fn for_each<'p>(
     document: &Document<'p>,
     catalogue: &Dict<'p>,
     mut visit: impl FnMut(&Dict<'p>, &Inherited<'p>) -> Result<()>,
-) -> Result<()> {
+) -> Result<bool> {
+    let blocked = document.blocked();
     let mut walk = Walk::new(document);
     let Some(root) = walk.root(catalogue)? else {
-        return Ok(());
+        return Ok(false);
     };
+    let (mut count, mut promised) = (0_u64, false);
     let mut stack = vec![(root, Inherited::default())];
     while let Some((node, above)) = stack.pop() {
         document.tick()?;
         let Some(kids) = walk.kids(&node)? else {
             if is_page(&node) {
+                count += 1;
                 visit(&node, &above)?;
             }
+            promised |= walk.announces(&node)?;
             continue;
         };
+        promised |= walk.lists(&kids);
         let inherited = above.with(&node);
         for kid in &kids {
             if let Some(kid) = walk.enter(kid)? {
@@ -97,12 +103,13 @@ pub(super) fn for_each<'p>(
                 if kid.has(b"Kids") {
                     stack.push((kid, inherited.clone()));
                 } else if is_page(&kid) {
+                    count += 1;
                     visit(&kid, &inherited)?;
                 }
             }
         }
     }
-    Ok(())
+    Ok(document.blocked() == blocked && (count > 0 || !promised))
 }
 
 /// What has no kids is a page, unless it says that it is an empty inner node. `Type` is often left
@@ -153,10 +160,18 @@ impl<'d, 'p> Walk<'d, 'p> {
         })
     }
 
-    /// Whether an update says that the object is gone: then it is null for certain.
-    fn is_freed(&self, kid: &Object<'p>) -> bool {
-        kid.as_ref()
-            .is_some_and(|reference| self.document.is_freed(reference.number))
+    /// Whether something is listed that no update took away: what is freed is null for certain.
+    fn lists(&self, kids: &[Object<'p>]) -> bool {
+        let is_freed = |kid: &Object<'p>| {
+            kid.as_ref()
+                .is_some_and(|reference| self.document.is_freed(reference.number))
+        };
+        kids.iter().any(|kid| !is_freed(kid))
+    }
+
+    /// Whether a node without kids says that it has pages.
+    fn announces(&self, node: &Dict<'p>) -> Result<bool> {
+        Ok(self.claim(node)?.is_some_and(|claim| claim > 0))
     }
 
     fn claim(&self, node: &Dict<'p>) -> Result<Option<u64>> {

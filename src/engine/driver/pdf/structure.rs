@@ -74,20 +74,24 @@ fn put_catalogue<'p>(
         out.put_or_unknown(Target::PDF_PAGE_COUNT, count, Exact, "page tree");
     }
     if out.wants(Target::PDF_HAS_OUTLINE) {
+        let blocked = document.blocked();
         let outlines = document.dict_of(catalogue, b"Outlines")?;
         let has = outlines.is_some_and(|outlines| outlines.has(b"First"));
-        out.put(Target::PDF_HAS_OUTLINE, has, Exact, "document catalogue");
+        let known = (document.blocked() == blocked).then_some(has);
+        out.put_or_unknown(Target::PDF_HAS_OUTLINE, known, Exact, "document catalogue");
     }
     if out.wants(Target::PDF_IS_TAGGED) {
+        let blocked = document.blocked();
         let marked = match document.dict_of(catalogue, b"MarkInfo")? {
             Some(info) => document
                 .get(&info, b"Marked")?
                 .and_then(|marked| marked.as_bool()),
             None => None,
         };
-        out.put(
+        let known = (document.blocked() == blocked).then_some(marked == Some(true));
+        out.put_or_unknown(
             Target::PDF_IS_TAGGED,
-            marked == Some(true),
+            known,
             Exact,
             "mark information dictionary",
         );
