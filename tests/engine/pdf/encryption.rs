@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::build::Pdf;
 use super::{expect, report};
+use crate::harness::Engine;
 
 const PADDING: &[u8; 32] = b"\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A";
 
@@ -225,6 +226,29 @@ fn a_handler_that_cannot_be_tried_is_honestly_unknown() {
                 ("pdf.page_count", json!(1)),
             ],
         );
+    }
+}
+
+#[test]
+fn what_is_found_does_not_depend_on_what_was_asked_before() {
+    // Of an encrypted file that cannot be opened: the entries of the metadata and of the Info dictionary lead
+    // to an object stream that is none, though the metadata stand in the file.
+    let mut pdf = Pdf::one_page("/Metadata 7 0 R", "");
+    pdf.object_stream(6, &[(7, ""), (8, "")])
+        .object(6, "(no stream)")
+        .raw("7 0 obj <</Type/Metadata/Subtype/XML/Length 1>>stream\nx\nendstream endobj\n")
+        .xref_stream(9, "/Root 1 0 R/Info 8 0 R/Encrypt<</Filter/Other>>");
+    for flags in [
+        &["-t", "has_xmp"][..],
+        &[
+            "-t",
+            "title,author,subject,keywords,description,application,has_xmp",
+        ],
+        &["-t", "@all"],
+        &["-l", "d", "-t", "@all"],
+    ] {
+        let report = Engine::start(flags).probe("a.pdf", &pdf.bytes);
+        expect(&report, &[("pdf.has_xmp", json!(true))]);
     }
 }
 

@@ -45,10 +45,19 @@ pub(crate) struct Document<'p> {
     pub(super) locking: Cell<bool>,
     pub(super) blocked: Cell<u64>,
     pub(super) unreadable: Cell<u64>,
-    pub(super) containers: RefCell<HashMap<u32, Option<Rc<ObjectStream<'p>>>>>,
+    pub(super) containers: RefCell<HashMap<u32, Container<'p>>>,
     /// An object stream is being read: what its dictionary refers to must stand outside of others.
     pub(super) in_container: Cell<bool>,
     pub(super) steps: Cell<u32>,
+}
+
+/// What is known of an object stream that was asked for.
+pub(super) enum Container<'p> {
+    Read(Rc<ObjectStream<'p>>),
+    /// It is encrypted, and its objects are blocked.
+    Locked,
+    /// There is none, or none that can be read.
+    Unreadable,
 }
 
 /// Bytes at the end of a file that are searched for `startxref`: the standard's habit, then more for

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::crypt::Method;
-use super::document::Document;
+use super::document::{Container, Document};
 use super::encryption::Lock;
 use super::indirect::{self, Indirect};
 use super::lexer::Lexer;
@@ -94,7 +94,8 @@ impl<'p> Document<'p> {
                 indirect::begins(&self.store, offset.saturating_add(self.shift), number)?
             }
             Entry::In { container, .. } => {
-                matches!(self.containers.borrow().get(&container), Some(None))
+                let containers = self.containers.borrow();
+                matches!(containers.get(&container), Some(Container::Unreadable))
             }
         })
     }
@@ -140,13 +141,8 @@ impl<'p> Document<'p> {
 
     /// An object stream, decoded once. `None` when it is none or cannot be read.
     pub(super) fn container(&self, number: u32) -> Result<Option<Rc<ObjectStream<'p>>>> {
-        if let Some(known) = self.containers.borrow().get(&number) {
-            if known.is_none()
-                && !matches!(self.lock.get(), None | Some(Lock::None | Lock::Open(_)))
-            {
-                self.blocked.set(self.blocked.get() + 1);
-            }
-            return Ok(known.clone());
+        if let Some(known) = self.known_container(number) {
+            return Ok(known);
         }
         // Object streams cannot stand in object streams, so this does not nest.
         if self.in_container.get() {
@@ -160,6 +156,7 @@ impl<'p> Document<'p> {
                 None => None,
             },
         };
+        let blocked = self.blocked.get();
         let mut container = match place {
             Some((offset, shift)) => self.read_container(number, offset.saturating_add(shift))?,
             None => None,
@@ -174,11 +171,37 @@ impl<'p> Document<'p> {
                 self.repaired.set(true);
             }
         }
-        let container = container.map(Rc::new);
-        self.containers
-            .borrow_mut()
-            .insert(number, container.clone());
-        Ok(container)
+        Ok(self.remember(number, container, blocked))
+    }
+
+    /// What was found out of an object stream before; the inner option is what [`Self::container`] says.
+    #[expect(clippy::option_option, reason = "not asked for yet, and not readable")]
+    pub(super) fn known_container(&self, number: u32) -> Option<Option<Rc<ObjectStream<'p>>>> {
+        match self.containers.borrow().get(&number)? {
+            Container::Read(stream) => Some(Some(Rc::clone(stream))),
+            Container::Unreadable => Some(None),
+            Container::Locked => {
+                self.blocked.set(self.blocked.get() + 1);
+                Some(None)
+            }
+        }
+    }
+
+    /// Keeps an object stream; `blocked` is how much was blocked before it was read.
+    pub(super) fn remember(
+        &self,
+        number: u32,
+        stream: Option<ObjectStream<'p>>,
+        blocked: u64,
+    ) -> Option<Rc<ObjectStream<'p>>> {
+        let stream = stream.map(Rc::new);
+        let known = match &stream {
+            Some(stream) => Container::Read(Rc::clone(stream)),
+            None if self.blocked.get() > blocked => Container::Locked,
+            None => Container::Unreadable,
+        };
+        self.containers.borrow_mut().insert(number, known);
+        stream
     }
 
     pub(super) fn read_container(&self, number: u32, at: u64) -> Result<Option<ObjectStream<'p>>> {

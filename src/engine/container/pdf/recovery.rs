@@ -231,14 +231,12 @@ impl<'p> Document<'p> {
     }
 
     fn scanned_container(&self, number: u32, offset: u64) -> Result<Option<Rc<ObjectStream<'p>>>> {
-        if let Some(known) = self.containers.borrow().get(&number) {
-            return Ok(known.clone());
+        if let Some(known) = self.known_container(number) {
+            return Ok(known);
         }
-        let container = self.read_container(number, offset)?.map(Rc::new);
-        self.containers
-            .borrow_mut()
-            .insert(number, container.clone());
-        Ok(container)
+        let blocked = self.blocked.get();
+        let container = self.read_container(number, offset)?;
+        Ok(self.remember(number, container, blocked))
     }
 }
 
