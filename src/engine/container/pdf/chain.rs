@@ -1,14 +1,15 @@
 //! Reading cross-reference data: tables, xref streams, and the chain of them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::indirect::{self, Indirect};
 use super::lexer::{Lexer, is_space};
 use super::object::{Dict, Object};
+use super::parser::Wanted;
 use super::store::Store;
 use super::stream;
 use super::xref::Entry::{self, At};
-use super::xref::{Hybrid, LINE, Records, Section, Xref};
+use super::xref::{self, Hybrid, LINE, Records, Section, Xref};
 use crate::engine::error::Result;
 
 /// Most sections of a file; each is an incremental update or a gap in the numbers.
@@ -33,7 +34,7 @@ pub(crate) fn read_chain<'p>(store: &Store<'p>, start: u64, shift: u64) -> Resul
         trailers: Vec::new(),
         whole: true,
     };
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     let mut next = Some(start);
     while let Some(offset) = next {
         store.meter().check_clock()?;
@@ -68,7 +69,7 @@ impl<'p> Chain<'p> {
         store: &Store<'p>,
         offset: u64,
         shift: u64,
-        seen: &mut HashSet<u64>,
+        seen: &mut BTreeSet<u64>,
     ) -> Result<Option<Dict<'p>>> {
         let at = offset.saturating_add(shift);
         let mut lexer = Lexer::new(store.window(at, 64)?, 0);
@@ -148,7 +149,7 @@ impl<'p> Chain<'p> {
             object: Object::Dict(dict),
             stream: Some(data_at),
             ..
-        }) = indirect::read(store, at, None)?
+        }) = indirect::read(store, at, None, Wanted::All)?
         else {
             return Ok(None);
         };
@@ -172,10 +173,7 @@ impl<'p> Chain<'p> {
     /// Cuts the records of an xref stream into sections. `Index` and `Size` are claims: there are as
     /// many records as there is data.
     fn push_fields(&mut self, dict: &Dict<'p>, data: &'p [u8], widths: [u8; 3], hybrid: Hybrid) {
-        let stride = widths
-            .iter()
-            .map(|width| usize::from(*width))
-            .sum::<usize>();
+        let stride = xref::stride(widths);
         let size = dict
             .get(b"Size")
             .and_then(Object::as_u64)

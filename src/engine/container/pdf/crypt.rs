@@ -1,9 +1,8 @@
 //! The standard security handler with the empty password (ISO 32000-2, 7.6).
 
 use aes::cipher::block_padding::NoPadding;
-use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyInit, KeyIvInit, StreamCipher};
+use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
 use md5::{Digest, Md5};
-use rc4::Rc4;
 use sha2::{Sha256, Sha384, Sha512};
 
 use super::object::Ref;
@@ -103,23 +102,29 @@ fn unlock_md5(terms: &Terms) -> Option<Vec<u8>> {
             key = Md5::digest(&key[..length]).into();
         }
     }
-    let key = &key[..length];
     let matches = if terms.revision == 2 {
         let mut check = PADDING;
-        rc4(key, &mut check);
+        rc4(key, length, &mut check);
         terms.user.get(..32)? == check
     } else {
-        let mut hash = Md5::new();
-        hash.update(PADDING);
-        hash.update(&terms.file_id);
-        let mut check: [u8; 16] = hash.finalize().into();
-        for round in 0..20 {
-            let key: Vec<u8> = key.iter().map(|byte| byte ^ round).collect();
-            rc4(&key, &mut check);
-        }
-        terms.user.get(..16)? == check
+        terms.user.get(..16)? == user_check(key, length, &terms.file_id)
     };
-    matches.then(|| key.to_vec())
+    matches.then(|| key[..length].to_vec())
+}
+
+/// Algorithm 5: what `U` begins with.
+fn user_check(key: [u8; 16], length: usize, file_id: &[u8]) -> [u8; 16] {
+    let mut hash = Md5::new();
+    hash.update(PADDING);
+    hash.update(file_id);
+    let mut check: [u8; 16] = hash.finalize().into();
+    for rounds in [0, 4, 8, 12, 16] {
+        let keys = [0, 1, 2, 3].map(|round| key.map(|byte| byte ^ (rounds + round)));
+        for cipher in &mut Rc4::each(keys, length) {
+            cipher.apply(&mut check);
+        }
+    }
+    check
 }
 
 /// Algorithm 2.A for revisions 5 and 6: the empty password as user's, then as owner's.
@@ -156,16 +161,20 @@ fn hash_2b(revision: u64, salt: &[u8], user: &[u8], meter: &Meter) -> Result<[u8
     let mut hash = Sha256::new();
     hash.update(salt);
     hash.update(user);
-    let mut key = hash.finalize().to_vec();
+    let (mut key, mut key_len) = ([0; 64], 32);
+    key[..32].copy_from_slice(&hash.finalize());
+    let mut block = Vec::with_capacity(64 * (key.len() + user.len()));
     let mut round = 0;
     while revision >= 6 && round < MAX_ROUNDS {
         if round % 64 == 0 {
             meter.check_clock()?;
         }
-        let mut block = Vec::with_capacity(64 * (key.len() + user.len()));
-        for _ in 0..64 {
-            block.extend_from_slice(&key);
-            block.extend_from_slice(user);
+        block.clear();
+        block.extend_from_slice(&key[..key_len]);
+        block.extend_from_slice(user);
+        // Twice as much six times: 64 repetitions.
+        for _ in 0..6 {
+            block.extend_from_within(..);
         }
         let len = block.len();
         if let Ok(cipher) = cbc::Encryptor::<aes::Aes128>::new_from_slices(&key[..16], &key[16..32])
@@ -174,10 +183,10 @@ fn hash_2b(revision: u64, salt: &[u8], user: &[u8], meter: &Meter) -> Result<[u8
             let _ = cipher.encrypt_padded::<NoPadding>(&mut block, len);
         }
         let remainder = block[..16].iter().map(|byte| u32::from(*byte)).sum::<u32>() % 3;
-        key = match remainder {
-            0 => Sha256::digest(&block).to_vec(),
-            1 => Sha384::digest(&block).to_vec(),
-            _ => Sha512::digest(&block).to_vec(),
+        key_len = match remainder {
+            0 => digest::<Sha256>(&block, &mut key),
+            1 => digest::<Sha384>(&block, &mut key),
+            _ => digest::<Sha512>(&block, &mut key),
         };
         round += 1;
         let last = block.last().map_or(0, |byte| u32::from(*byte));
@@ -190,10 +199,61 @@ fn hash_2b(revision: u64, salt: &[u8], user: &[u8], meter: &Meter) -> Result<[u8
     Ok(result)
 }
 
-fn rc4(key: &[u8], data: &mut [u8]) {
-    if let Ok(mut cipher) = Rc4::new_from_slice(key) {
-        cipher.apply_keystream(data);
+/// Writes a hash to the front of `out` and returns its length.
+fn digest<D: Digest>(data: &[u8], out: &mut [u8; 64]) -> usize {
+    let hash = D::digest(data);
+    let len = hash.len().min(out.len());
+    out[..len].copy_from_slice(&hash[..len]);
+    len
+}
+
+/// The state of RC4.
+struct Rc4 {
+    state: [u8; 256],
+    i: u8,
+    j: u8,
+}
+
+impl Rc4 {
+    /// Ciphers for several keys, of which the first `len` bytes count. Setting one up is a chain of 256
+    /// steps that wait for each other: side by side, several take little longer than one.
+    fn each<const N: usize>(keys: [[u8; 16]; N], len: usize) -> [Self; N] {
+        #[expect(clippy::cast_possible_truncation, reason = "an index below 256")]
+        let mut ciphers = std::array::from_fn(|_| Self {
+            state: std::array::from_fn(|at| at as u8),
+            i: 0,
+            j: 0,
+        });
+        let positions = (0..len.clamp(1, 16)).cycle();
+        for (step, position) in (0..=u8::MAX).zip(positions) {
+            for (cipher, key) in ciphers.iter_mut().zip(&keys) {
+                let value = cipher.state[usize::from(step)];
+                cipher.j = cipher.j.wrapping_add(value).wrapping_add(key[position]);
+                cipher.state.swap(step.into(), cipher.j.into());
+            }
+        }
+        for cipher in &mut ciphers {
+            cipher.j = 0;
+        }
+        ciphers
     }
+
+    fn apply(&mut self, data: &mut [u8]) {
+        let state = &mut self.state;
+        for byte in data {
+            self.i = self.i.wrapping_add(1);
+            let value = state[usize::from(self.i)];
+            self.j = self.j.wrapping_add(value);
+            state.swap(self.i.into(), self.j.into());
+            let sum = state[usize::from(self.i)].wrapping_add(value);
+            *byte ^= state[usize::from(sum)];
+        }
+    }
+}
+
+fn rc4(key: [u8; 16], len: usize, data: &mut [u8]) {
+    let [mut cipher] = Rc4::each([key], len);
+    cipher.apply(data);
 }
 
 impl Key {
@@ -206,7 +266,7 @@ impl Key {
             Method::Rc4 => {
                 let mut out = data.to_vec();
                 let (key, length) = self.object_key(owner, b"");
-                rc4(&key[..length], &mut out);
+                rc4(key, length, &mut out);
                 Some(out)
             }
             Method::AesV2 => {
@@ -255,4 +315,25 @@ fn unpad(data: &[u8], decrypt: impl FnOnce(&[u8], &mut [u8]) -> Option<()>) -> O
         out.truncate(out.len() - usize::from(padding));
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rc4;
+    use rc4::{KeyInit, StreamCipher};
+
+    #[test]
+    fn ciphers_side_by_side_do_what_each_does_alone() {
+        let key: [u8; 16] = std::array::from_fn(|at| (at * 37 + 5) as u8);
+        for len in [5, 7, 16] {
+            let keys = [0, 1, 19].map(|round| key.map(|byte| byte ^ round));
+            for (key, mut ours) in keys.into_iter().zip(Rc4::each(keys, len)) {
+                let mut theirs = rc4::Rc4::new_from_slice(&key[..len]).unwrap();
+                let (mut a, mut b) = ([7; 600], [7; 600]);
+                ours.apply(&mut a);
+                theirs.apply_keystream(&mut b);
+                assert_eq!(a, b, "{len}");
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::chain::{self, Chain};
@@ -10,6 +10,7 @@ use super::encryption::Lock;
 use super::lexer::Lexer;
 use super::object::{Dict, Name, Object, Text};
 use super::objstm::ObjectStream;
+use super::parser::Wanted;
 use super::recovery::Found;
 use super::store::Store;
 use super::text;
@@ -45,7 +46,7 @@ pub(crate) struct Document<'p> {
     pub(super) locking: Cell<bool>,
     pub(super) blocked: Cell<u64>,
     pub(super) unreadable: Cell<u64>,
-    pub(super) containers: RefCell<HashMap<u32, Container<'p>>>,
+    pub(super) containers: RefCell<BTreeMap<u32, Container<'p>>>,
     /// An object stream is being read: what its dictionary refers to must stand outside of others.
     pub(super) in_container: Cell<bool>,
     pub(super) steps: Cell<u32>,
@@ -165,9 +166,7 @@ impl<'p> Document<'p> {
 
     /// Whether the cross-reference data have an object of this number. Nothing is loaded.
     pub(crate) fn is_in_use(&self, number: u32) -> bool {
-        self.xref
-            .lookup(number)
-            .is_some_and(|entry| entry != Entry::Free)
+        self.xref.is_in_use(number)
     }
 
     /// Whether the cross-reference data say that there is no object of this number any more.
@@ -220,6 +219,23 @@ impl<'p> Document<'p> {
             return Ok(Cow::Borrowed(object));
         };
         Ok(Cow::Owned(self.load(*reference)?.object))
+    }
+
+    /// As [`Document::resolve`], of an indirect dictionary only these entries: a page has many more than a
+    /// walk over pages asks for.
+    ///
+    /// # Errors
+    /// As [`Document::resolve`].
+    pub(crate) fn resolve_keys<'o>(
+        &self,
+        object: &'o Object<'p>,
+        keys: &'static [&'static [u8]],
+    ) -> Result<Cow<'o, Object<'p>>> {
+        let Object::Ref(reference) = object else {
+            return Ok(Cow::Borrowed(object));
+        };
+        let loaded = self.load_with(*reference, Wanted::Keys(keys))?;
+        Ok(Cow::Owned(loaded.object))
     }
 
     /// An entry of a dictionary, resolved. `None` when it is missing or null.
@@ -285,14 +301,28 @@ impl Chain<'_> {
     }
 }
 
+/// Where the last occurrence of a keyword ends. It stands near the end of what is searched, so that
+/// making a searcher would take longer than the search.
+fn behind_last(bytes: &[u8], keyword: &[u8]) -> Option<usize> {
+    let last = *keyword.last()?;
+    let mut end = bytes.len();
+    while let Some(at) = memchr::memrchr(last, &bytes[..end]) {
+        if bytes[..=at].ends_with(keyword) {
+            return Some(at + 1);
+        }
+        end = at;
+    }
+    None
+}
+
 /// The offset behind the last `startxref`, and what to add to offsets: where foreign bytes precede
 /// the header, some writers count from the header.
 fn start_of_xref(store: &Store<'_>, header_at: u64) -> Result<Option<(u64, u64)>> {
     let mut start = None;
     for len in TAILS {
         let tail = store.window(store.size().saturating_sub(len as u64), len)?;
-        if let Some(keyword) = memchr::memmem::rfind(tail, b"startxref") {
-            start = Lexer::new(tail, keyword + 9).unsigned();
+        if let Some(behind) = behind_last(tail, b"startxref") {
+            start = Lexer::new(tail, behind).unsigned();
             break;
         }
     }

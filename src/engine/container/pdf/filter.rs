@@ -1,5 +1,7 @@
 //! Stream filters (ISO 32000-2, 7.4), each within the expansion budget.
 
+use std::cell::RefCell;
+
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::lexer::is_space;
@@ -9,6 +11,9 @@ use crate::engine::meter::Meter;
 
 /// Room for output is made in steps of about this size, and never beyond the budget.
 const STEP: usize = 16 * 1024;
+
+/// What text and objects are commonly compressed by.
+const USUAL_RATIO: usize = 4;
 
 /// A filter with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +97,23 @@ pub(crate) fn decode(filter: Filter, input: &[u8], meter: &Meter) -> Result<Vec<
 
 const WHAT: &str = "a PDF stream";
 
+thread_local! {
+    /// The decompressor of the last stream, for the next one: its tables are not small.
+    static SPARE: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+}
+
 fn flate(input: &[u8], meter: &Meter) -> Result<Vec<u8>> {
-    let mut inflater = Decompress::new(true);
+    let spare = SPARE.with(RefCell::take).map(|mut spare| {
+        spare.reset(true);
+        spare
+    });
+    let mut inflater = spare.unwrap_or_else(|| Decompress::new(true));
+    let output = flate_with(&mut inflater, input, meter);
+    SPARE.with(|spare| spare.replace(Some(inflater)));
+    output
+}
+
+fn flate_with(inflater: &mut Decompress, input: &[u8], meter: &Meter) -> Result<Vec<u8>> {
     let mut output = Vec::new();
     let mut used = 0;
     loop {
@@ -101,7 +121,8 @@ fn flate(input: &[u8], meter: &Meter) -> Result<Vec<u8>> {
             meter.check_clock()?;
             // One byte beyond the budget is enough to see that it is passed.
             let left = usize::try_from(meter.expanded_left()).unwrap_or(usize::MAX);
-            let step = output.len().clamp(input.len().clamp(512, STEP), 64 * STEP);
+            let first = input.len().saturating_mul(USUAL_RATIO).clamp(512, STEP);
+            let step = output.len().clamp(first, 64 * STEP);
             output.reserve_exact(step.min(left.saturating_add(1)));
         }
         let produced = output.len();
@@ -222,7 +243,7 @@ fn undo(predictor: Predictor, data: Vec<u8>) -> Vec<u8> {
     if predictor.kind == 2 {
         tiff(data, predictor.bits, pixel, row)
     } else {
-        png(data, pixel, row)
+        png(&data, pixel, row)
     }
 }
 
@@ -239,40 +260,50 @@ fn tiff(mut data: Vec<u8>, bits: u64, pixel: usize, row: usize) -> Vec<u8> {
 }
 
 /// Each row is preceded by its algorithm (PNG specification, clause 9).
-fn png(mut data: Vec<u8>, pixel: usize, row: usize) -> Vec<u8> {
-    let stride = row.saturating_add(1);
-    let (mut read, mut write) = (0, 0);
-    let mut above: Option<usize> = None;
-    while read + 1 < data.len() {
-        let algorithm = data[read];
-        let len = row.min(data.len() - read - 1);
-        data.copy_within(read + 1..read + 1 + len, write);
-        for i in 0..len {
-            let left = if i >= pixel {
-                data[write + i - pixel]
-            } else {
-                0
-            };
-            let up = above.map_or(0, |above| data[above + i]);
-            let corner = match above {
-                Some(above) if i >= pixel => data[above + i - pixel],
-                _ => 0,
-            };
-            let predicted = match algorithm {
-                1 => left,
-                2 => up,
-                3 => u8::midpoint(left, up),
-                4 => paeth(left, up, corner),
-                _ => 0,
-            };
-            data[write + i] = data[write + i].wrapping_add(predicted);
-        }
-        above = Some(write);
-        write += len;
-        read = read.saturating_add(stride);
+fn png(data: &[u8], pixel: usize, row: usize) -> Vec<u8> {
+    let mut out = vec![0; data.len()];
+    let mut written = 0;
+    for line in data.chunks(row.saturating_add(1)) {
+        let Some((algorithm, bytes)) = line.split_first() else {
+            continue;
+        };
+        let (done, rest) = out.split_at_mut(written);
+        // Only the last row may be short.
+        let above = written.checked_sub(row).map(|start| &done[start..]);
+        unfilter(*algorithm, bytes, above, pixel, &mut rest[..bytes.len()]);
+        written += bytes.len();
     }
-    data.truncate(write);
-    data
+    out.truncate(written);
+    out
+}
+
+/// Undoes the algorithm of one row. What is beside the image counts as zero.
+fn unfilter(algorithm: u8, bytes: &[u8], above: Option<&[u8]>, pixel: usize, out: &mut [u8]) {
+    match (algorithm, above) {
+        // The usual one in cross-reference streams.
+        (2, Some(above)) => {
+            for ((out, byte), up) in out.iter_mut().zip(bytes).zip(above) {
+                *out = byte.wrapping_add(*up);
+            }
+        }
+        (1 | 3 | 4, above) => {
+            for (i, byte) in bytes.iter().enumerate() {
+                let before = i.checked_sub(pixel);
+                let left = before.map_or(0, |at| out[at]);
+                let up = above.map_or(0, |above| above[i]);
+                let predicted = match algorithm {
+                    1 => left,
+                    3 => u8::midpoint(left, up),
+                    _ => {
+                        let corner = above.zip(before).map_or(0, |(above, at)| above[at]);
+                        paeth(left, up, corner)
+                    }
+                };
+                out[i] = byte.wrapping_add(predicted);
+            }
+        }
+        _ => out.copy_from_slice(bytes),
+    }
 }
 
 fn paeth(left: u8, up: u8, corner: u8) -> u8 {

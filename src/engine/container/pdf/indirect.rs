@@ -2,7 +2,7 @@
 
 use super::lexer::{Flaw, Lexer};
 use super::object::{Object, Ref};
-use super::parser::Parser;
+use super::parser::{Parser, Wanted};
 use super::store::Store;
 use crate::engine::error::Result;
 
@@ -29,24 +29,25 @@ pub(crate) struct Indirect<'p> {
     pub(crate) stream: Option<u64>,
 }
 
-/// Reads `N G obj …` at an offset. `None` when no readable object begins there, or one of another
-/// number than the wanted one, which is not parsed.
+/// Reads `N G obj …` at an offset, of a dictionary the entries that are wanted. `None` when no readable
+/// object begins there, or one of another number than the expected one, which is not parsed.
 ///
 /// # Errors
 /// Budget and I/O errors.
 pub(crate) fn read<'p>(
     store: &Store<'p>,
     at: u64,
-    wanted: Option<u32>,
+    expected: Option<u32>,
+    wanted: Wanted,
 ) -> Result<Option<Indirect<'p>>> {
     let Some((id, body)) = head(store, at)? else {
         return Ok(None);
     };
-    if wanted.is_some_and(|wanted| wanted != id.number) {
+    if expected.is_some_and(|expected| expected != id.number) {
         return Ok(None);
     }
     grow(store, at, |window| {
-        parse_body(window, body, id).map(|(object, stream, end)| {
+        parse_body(window, body, id, wanted).map(|(object, stream, end)| {
             let stream = stream.map(|position| at + position as u64);
             (Indirect { id, object, stream }, end)
         })
@@ -92,6 +93,7 @@ pub(crate) fn parse_body(
     bytes: &[u8],
     position: usize,
     id: Ref,
+    wanted: Wanted,
 ) -> Result<(Object<'_>, Option<usize>, usize), Flaw> {
     let mut parser = Parser::new(bytes, position, Some(id));
     parser.lexer.skip_space();
@@ -99,7 +101,7 @@ pub(crate) fn parse_body(
     if parser.lexer.rest().starts_with(b"endobj") {
         return Ok((Object::Null, None, parser.lexer.position()));
     }
-    let object = parser.object()?;
+    let object = parser.object_with(wanted)?;
     let lexer = &mut parser.lexer;
     let end = lexer.position();
     let mut stream = None;

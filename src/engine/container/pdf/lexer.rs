@@ -93,6 +93,25 @@ impl<'p> Lexer<'p> {
         }
     }
 
+    /// Takes a number of at most 18 digits and nothing else, as nearly all numbers are. `None` leaves the
+    /// cursor where it is.
+    pub(crate) fn plain_integer(&mut self) -> Option<i64> {
+        let rest = self.rest();
+        let mut value = 0;
+        for (len, byte) in rest.iter().take(19).enumerate() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit < 10 && len < 18 {
+                value = value * 10 + i64::from(digit);
+            } else if len > 0 && !is_regular(*byte) {
+                self.at += len;
+                return Some(value);
+            } else {
+                break;
+            }
+        }
+        None
+    }
+
     /// Takes the regular characters from here on; empty at a space, a delimiter or the end.
     pub(crate) fn regular(&mut self) -> &'p [u8] {
         let rest = self.rest();
@@ -118,11 +137,21 @@ impl<'p> Lexer<'p> {
     /// Takes an unsigned decimal number of at most 19 digits, after white space.
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         self.skip_space();
-        let rest = self.rest();
-        let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let value = decimal(rest.get(..len)?)?;
+        let (mut value, mut len) = (0_u64, 0);
+        while let Some(digit) = self
+            .bytes
+            .get(self.at + len)
+            .map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            if len == 19 {
+                return None;
+            }
+            value = value * 10 + u64::from(digit);
+            len += 1;
+        }
         self.at += len;
-        Some(value)
+        (len > 0).then_some(value)
     }
 
     /// Takes `N G obj`, after white space: the head of an indirect object.
@@ -189,10 +218,8 @@ impl<'p> Lexer<'p> {
     /// It needs no stack, however deep the nesting.
     pub(crate) fn skip_container(&mut self) -> Result<(), Flaw> {
         let mut depth = 1_usize;
-        while depth > 0 {
-            self.skip_space();
-            let byte = self.peek().ok_or(Flaw::Short)?;
-            self.bump();
+        while let Some(byte) = self.peek() {
+            self.at += 1;
             match byte {
                 b'[' => depth += 1,
                 b']' => depth -= 1,
@@ -207,12 +234,17 @@ impl<'p> Lexer<'p> {
                 b'(' => {
                     self.literal_string()?;
                 }
-                _ => {
-                    self.regular();
+                b'%' => {
+                    let rest = self.rest();
+                    self.at += memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
                 }
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
             }
         }
-        Ok(())
+        Err(Flaw::Short)
     }
 }
 

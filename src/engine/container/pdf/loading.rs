@@ -10,6 +10,7 @@ use super::indirect::{self, Indirect};
 use super::lexer::Lexer;
 use super::object::{Dict, Object, Ref};
 use super::objstm::ObjectStream;
+use super::parser::Wanted;
 use super::stream;
 use super::xref::Entry;
 use crate::engine::error::Result;
@@ -39,10 +40,15 @@ impl<'p> Document<'p> {
     /// # Errors
     /// Budget and I/O errors.
     pub(crate) fn load(&self, reference: Ref) -> Result<Loaded<'p>> {
+        self.load_with(reference, Wanted::All)
+    }
+
+    /// As [`Document::load`], of a dictionary only the entries that are wanted.
+    pub(super) fn load_with(&self, reference: Ref, wanted: Wanted) -> Result<Loaded<'p>> {
         let mut number = reference.number;
         for _ in 0..MAX_HOPS {
             self.tick()?;
-            let loaded = self.load_number(number)?;
+            let loaded = self.load_number(number, wanted)?;
             match loaded.object {
                 Object::Ref(next) => number = next.number,
                 _ => return Ok(loaded),
@@ -51,12 +57,14 @@ impl<'p> Document<'p> {
         Ok(Loaded::NULL)
     }
 
-    fn load_number(&self, number: u32) -> Result<Loaded<'p>> {
+    fn load_number(&self, number: u32, wanted: Wanted) -> Result<Loaded<'p>> {
         let entry = match self.xref.lookup(number) {
             Some(entry) => entry,
             None if self.scan_completes && self.settings.repair => {
                 return Ok(match self.found_entry(number)? {
-                    Some(entry) => self.read_entry(number, entry, 0)?.unwrap_or(Loaded::NULL),
+                    Some(entry) => self
+                        .read_entry(number, entry, 0, wanted)?
+                        .unwrap_or(Loaded::NULL),
                     None => Loaded::NULL,
                 });
             }
@@ -66,7 +74,7 @@ impl<'p> Document<'p> {
             return Ok(Loaded::NULL);
         }
         let blocked = self.blocked.get();
-        if let Some(loaded) = self.read_entry(number, entry, self.shift)? {
+        if let Some(loaded) = self.read_entry(number, entry, self.shift, wanted)? {
             return Ok(loaded);
         }
         if self.blocked.get() > blocked {
@@ -75,7 +83,7 @@ impl<'p> Document<'p> {
         // The entry is wrong. Look where the object really is.
         if self.settings.repair
             && let Some(found) = self.found_entry(number)?
-            && let Some(mended) = self.read_entry(number, found, 0)?
+            && let Some(mended) = self.read_entry(number, found, 0, wanted)?
         {
             self.repaired.set(true);
             return Ok(mended);
@@ -118,18 +126,25 @@ impl<'p> Document<'p> {
     }
 
     /// Reads the object that an entry leads to; `None` when it is not there.
-    fn read_entry(&self, number: u32, entry: Entry, shift: u64) -> Result<Option<Loaded<'p>>> {
+    fn read_entry(
+        &self,
+        number: u32,
+        entry: Entry,
+        shift: u64,
+        wanted: Wanted,
+    ) -> Result<Option<Loaded<'p>>> {
         match entry {
             Entry::Free => Ok(None),
             Entry::At(offset) => {
                 let at = offset.saturating_add(shift);
-                Ok(indirect::read(&self.store, at, Some(number))?.map(Loaded::from))
+                let read = indirect::read(&self.store, at, Some(number), wanted)?;
+                Ok(read.map(Loaded::from))
             }
             Entry::In { container, index } => {
                 let Some(container) = self.container(container)? else {
                     return Ok(None);
                 };
-                let (object, length) = container.object(number, index);
+                let (object, length) = container.object(number, index, wanted);
                 self.store.work(length)?;
                 Ok(object.map(|object| Loaded {
                     object,
@@ -214,7 +229,7 @@ impl<'p> Document<'p> {
     }
 
     fn read_container_at(&self, number: u32, at: u64) -> Result<Option<ObjectStream<'p>>> {
-        let Some(indirect) = indirect::read(&self.store, at, Some(number))? else {
+        let Some(indirect) = indirect::read(&self.store, at, Some(number), Wanted::All)? else {
             return Ok(None);
         };
         let loaded = Loaded::from(indirect);
@@ -313,7 +328,7 @@ impl<'p> Document<'p> {
         match self.xref.lookup(reference.number) {
             Some(Entry::At(offset)) => {
                 let at = offset.saturating_add(self.shift);
-                let read = indirect::read(&self.store, at, Some(reference.number))?;
+                let read = indirect::read(&self.store, at, Some(reference.number), Wanted::All)?;
                 Ok(read.and_then(|indirect| indirect.object.as_u64()))
             }
             // Not there, or in an object stream, whose own length may be this one: the keyword

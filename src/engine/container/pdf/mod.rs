@@ -30,7 +30,7 @@ pub(crate) use object::{Dict, Name, Object, Ref};
 pub(crate) use store::head_len;
 
 use lexer::Lexer;
-use parser::Parser;
+use parser::{Parser, Wanted};
 
 /// The places of the header: where `%PDF-` begins, and the version that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,13 @@ impl<'p> Header<'p> {
     /// Finds the header in the first bytes of a file.
     pub(crate) fn find(head: &'p [u8]) -> Option<Self> {
         let head = &head[..head.len().min(Self::WITHIN)];
-        let at = memchr::memmem::find(head, b"%PDF-")?;
-        let rest = &head[at + 5..];
+        const MARK: &[u8] = b"%PDF-";
+        let at = if head.starts_with(MARK) {
+            0
+        } else {
+            memchr::memmem::find(head, MARK)?
+        };
+        let rest = &head[at + MARK.len()..];
         let len = rest
             .iter()
             .take(8)
@@ -66,7 +71,9 @@ pub(crate) fn linearized_length(head: &[u8], header_at: usize) -> Option<u64> {
     let mut lexer = Lexer::new(head, header_at);
     // The header line and the binary comment after it are comments to the lexer.
     lexer.object_head()?;
-    let object = Parser::new(head, lexer.position(), None).object().ok()?;
+    let wanted = Wanted::Keys(&[b"Linearized", b"L"]);
+    let mut parser = Parser::new(head, lexer.position(), None);
+    let object = parser.object_with(wanted).ok()?;
     let dict = object.as_dict()?;
     dict.get(b"Linearized")?.as_f64()?;
     dict.get(b"L")?.as_u64()

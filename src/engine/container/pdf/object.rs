@@ -136,7 +136,12 @@ impl<'p> Name<'p> {
     }
 
     pub(crate) fn is(self, name: &[u8]) -> bool {
-        self.0 == name || (self.0.len() > name.len() && *self.bytes() == *name)
+        if self.0.len() <= name.len() {
+            return self.0 == name;
+        }
+        // Only an escape makes a name longer than it is. Most names differ in their first character.
+        let may_begin_so = self.0[0] == b'#' || Some(&self.0[0]) == name.first();
+        may_begin_so && *self.bytes() == *name
     }
 
     pub(crate) fn is_any(self, names: &[&[u8]]) -> bool {

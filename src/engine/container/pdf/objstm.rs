@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::lexer::Lexer;
 use super::object::Object;
-use super::parser::Parser;
+use super::parser::{Parser, Wanted};
 
 /// Most objects of one stream. Writers put some hundreds into each.
 const MAX_OBJECTS: usize = 1 << 18;
@@ -24,7 +24,8 @@ impl<'p> ObjectStream<'p> {
     pub(crate) fn new(data: &'p [u8], first: usize, count: usize) -> Self {
         let head = &data[..first.min(data.len())];
         let mut lexer = Lexer::new(head, 0);
-        let mut index = Vec::new();
+        // An entry takes four bytes at least.
+        let mut index = Vec::with_capacity(count.min(MAX_OBJECTS).min(head.len() / 4));
         while index.len() < count.min(MAX_OBJECTS) {
             let (Some(number), Some(offset)) = (lexer.unsigned(), lexer.unsigned()) else {
                 break;
@@ -50,7 +51,12 @@ impl<'p> ObjectStream<'p> {
 
     /// An object by its number, and how many bytes were parsed for it; `hint` is where the
     /// cross-reference entry says it stands.
-    pub(crate) fn object(&self, number: u32, hint: u32) -> (Option<Object<'p>>, usize) {
+    pub(crate) fn object(
+        &self,
+        number: u32,
+        hint: u32,
+        wanted: Wanted,
+    ) -> (Option<Object<'p>>, usize) {
         let hinted = usize::try_from(hint)
             .ok()
             .and_then(|hint| self.index.get(hint))
@@ -61,7 +67,7 @@ impl<'p> ObjectStream<'p> {
             return (None, 0);
         };
         let mut parser = Parser::new(self.data, place, None);
-        let object = parser.object().ok();
+        let object = parser.object_with(wanted).ok();
         (object, parser.lexer.position().saturating_sub(place))
     }
 

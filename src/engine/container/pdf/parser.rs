@@ -10,6 +10,23 @@ const MAX_DEPTH: usize = 96;
 /// bytes can claim.
 const MAX_ELEMENTS: usize = 500_000;
 
+/// Which entries of a dictionary are wanted. What is not wanted is read like the rest, so that damage
+/// shows in the same way, but nothing is kept of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    All,
+    Keys(&'static [&'static [u8]]),
+}
+
+impl Wanted {
+    fn has(self, key: Name<'_>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Keys(keys) => key.is_any(keys),
+        }
+    }
+}
+
 /// Reads direct objects.
 #[derive(Debug)]
 pub(crate) struct Parser<'p> {
@@ -30,10 +47,22 @@ impl<'p> Parser<'p> {
 
     /// Reads one object, after white space.
     pub(crate) fn object(&mut self) -> Result<Object<'p>, Flaw> {
-        self.value(0)
+        self.value(0, true)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+    /// Reads one object, of a dictionary only the entries that are wanted.
+    pub(crate) fn object_with(&mut self, wanted: Wanted) -> Result<Object<'p>, Flaw> {
+        self.lexer.skip_space();
+        if matches!(wanted, Wanted::Keys(_)) && self.lexer.rest().starts_with(b"<<") {
+            self.lexer.bump();
+            self.lexer.bump();
+            return self.dict(0, wanted, true);
+        }
+        self.object()
+    }
+
+    /// Reads a value. Of a container that is not to be kept nothing is kept.
+    fn value(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
         self.lexer.skip_space();
         let byte = self.lexer.peek().ok_or(Flaw::Short)?;
         match byte {
@@ -49,7 +78,7 @@ impl<'p> Parser<'p> {
             b'<' => {
                 self.lexer.bump();
                 if self.lexer.eat(b'<') {
-                    self.dict(depth)
+                    self.dict(depth, Wanted::All, keep)
                 } else {
                     let raw = self.lexer.hex_string()?;
                     Ok(self.text(raw, true))
@@ -57,9 +86,9 @@ impl<'p> Parser<'p> {
             }
             b'[' => {
                 self.lexer.bump();
-                self.array(depth)
+                self.array(depth, keep)
             }
-            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(),
+            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(keep),
             _ => self.constant(),
         }
     }
@@ -77,7 +106,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    fn array(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+    fn array(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
         if depth >= MAX_DEPTH {
             return self.lexer.skip_container().map(|()| Object::Null);
         }
@@ -88,11 +117,14 @@ impl<'p> Parser<'p> {
                 return Ok(Object::Array(items));
             }
             self.element()?;
-            items.push(self.item(depth)?);
+            let item = self.item(depth, keep)?;
+            if keep {
+                items.push(item);
+            }
         }
     }
 
-    fn dict(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+    fn dict(&mut self, depth: usize, wanted: Wanted, keep: bool) -> Result<Object<'p>, Flaw> {
         if depth >= MAX_DEPTH {
             return self.lexer.skip_container().map(|()| Object::Null);
         }
@@ -108,7 +140,11 @@ impl<'p> Parser<'p> {
                     if self.lexer.peek() == Some(b'>') {
                         continue;
                     }
-                    entries.push((key, self.item(depth)?));
+                    let keep = keep && wanted.has(key);
+                    let value = self.item(depth, keep)?;
+                    if keep {
+                        entries.push((key, value));
+                    }
                 }
                 b'>' => {
                     self.lexer.bump();
@@ -118,7 +154,7 @@ impl<'p> Parser<'p> {
                 // A stray value where a key should be: stepped over, as every viewer does.
                 _ => {
                     self.element()?;
-                    self.item(depth)?;
+                    self.item(depth, false)?;
                 }
             }
         }
@@ -126,12 +162,12 @@ impl<'p> Parser<'p> {
 
     /// An element of a container. What is no object reads as null, unless the container was never
     /// closed.
-    fn item(&mut self, depth: usize) -> Result<Object<'p>, Flaw> {
+    fn item(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
         let start = self.lexer.position();
         // A container that is broken breaks the one around it. To try again within it would cost as
         // many ways as there are levels.
         let is_container = matches!(self.lexer.peek(), Some(b'[' | b'<'));
-        match self.value(depth + 1) {
+        match self.value(depth + 1, keep) {
             Err(Flaw::Bad) if !is_container => {
                 self.lexer.set_position(start);
                 let word = self.lexer.regular();
@@ -160,73 +196,52 @@ impl<'p> Parser<'p> {
         Ok(object)
     }
 
-    fn number_or_reference(&mut self) -> Result<Object<'p>, Flaw> {
-        if let Some((reference, len)) = plain_reference(self.lexer.rest()) {
-            self.lexer.set_position(self.lexer.position() + len);
-            return Ok(Object::Ref(reference));
-        }
-        let token = self.lexer.regular();
-        let number = parse_number(token).ok_or(Flaw::Bad)?;
-        if let Object::Int(value) = number
+    fn number_or_reference(&mut self, keep: bool) -> Result<Object<'p>, Flaw> {
+        let (number, is_plain) = match self.lexer.plain_integer() {
+            Some(value) => (Object::Int(value), true),
+            None => {
+                let token = self.lexer.regular();
+                let number = parse_number(token, keep).ok_or(Flaw::Bad)?;
+                (number, token[0].is_ascii_digit())
+            }
+        };
+        if is_plain
+            && let Object::Int(value) = number
             && let Ok(value) = u32::try_from(value)
-            && token[0].is_ascii_digit()
-            && let Some(reference) = self.reference(value)
         {
-            return Ok(Object::Ref(reference));
+            let behind = self.lexer.position();
+            if let Some(reference) = self.reference(value) {
+                return Ok(Object::Ref(reference));
+            }
+            self.lexer.set_position(behind);
         }
         Ok(number)
     }
 
-    /// Looks ahead for the rest of `N G R`.
+    /// Takes the rest of `N G R`. When it is not there, the cursor stands anywhere.
     fn reference(&mut self, number: u32) -> Option<Ref> {
-        let mut ahead = self.lexer.clone();
-        ahead.skip_space();
-        let generation = ahead.regular();
-        if generation.is_empty() || generation.len() > 5 {
+        self.lexer.skip_space();
+        if !self.lexer.peek()?.is_ascii_digit() {
+            return None;
+        }
+        let generation = self.lexer.regular();
+        if generation.len() > 5 {
             return None;
         }
         let generation = u16::try_from(decimal(generation)?).ok()?;
-        ahead.skip_space();
-        let rest = ahead.rest();
+        self.lexer.skip_space();
+        let rest = self.lexer.rest();
         if rest.first() != Some(&b'R') || rest.get(1).is_some_and(|byte| is_regular(*byte)) {
             return None;
         }
-        ahead.bump();
-        self.lexer = ahead;
+        self.lexer.bump();
         Some(Ref { number, generation })
     }
 }
 
-/// A reference as nearly every writer writes it, with single blanks, and its length: page trees of
-/// large documents are mostly these. Anything else is left to the general way.
-fn plain_reference(bytes: &[u8]) -> Option<(Ref, usize)> {
-    let digits = |from: usize, most: usize| {
-        let mut value = 0_u64;
-        let mut at = from;
-        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
-            value = value * 10 + u64::from(digit - b'0');
-            at += 1;
-            if at - from > most {
-                return None;
-            }
-        }
-        (at > from && bytes.get(at) == Some(&b' ')).then_some((value, at + 1))
-    };
-    let (number, at) = digits(0, 10)?;
-    let (generation, at) = digits(at, 5)?;
-    let ends = bytes.get(at + 1).is_some_and(|byte| !is_regular(*byte));
-    if bytes.get(at) != Some(&b'R') || !ends {
-        return None;
-    }
-    let reference = Ref {
-        number: u32::try_from(number).ok()?,
-        generation: u16::try_from(generation).ok()?,
-    };
-    Some((reference, at + 1))
-}
-
-/// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside.
-fn parse_number(token: &[u8]) -> Option<Object<'static>> {
+/// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside. A real
+/// number that nobody keeps is not worked out.
+fn parse_number(token: &[u8], keep: bool) -> Option<Object<'static>> {
     let negative = token.first() == Some(&b'-');
     let signs = token
         .iter()
@@ -255,6 +270,9 @@ fn parse_number(token: &[u8]) -> Option<Object<'static>> {
     if whole + fraction == 0 && digits.len() > 1 {
         return None;
     }
+    if !keep {
+        return Some(Object::Null);
+    }
     let text = std::str::from_utf8(&digits[..whole + 1 + fraction]).ok()?;
     let value: f64 = match text {
         "." => 0.0,
@@ -274,7 +292,7 @@ mod tests {
     #[test]
     fn objects_read_as_the_standard_says_and_as_leniently_as_viewers() {
         let int = Object::Int;
-        let cases: [(&[u8], Object<'_>); 20] = [
+        let cases: [(&[u8], Object<'_>); 24] = [
             (b"true", Object::Bool(true)),
             (b"null ", Object::Null),
             (b"-17", int(-17)),
@@ -306,6 +324,10 @@ mod tests {
                 }),
             ),
             (b"12 0 RG", int(12)),
+            (b"12%x", int(12)),
+            (b"12 70000 R ", int(12)),
+            (b"9999999999999999999 ", Object::Real(f64::MAX)),
+            (b"000000000000000000017 ", Object::Real(f64::MAX)),
             (b"99999999999 0 R ", int(99_999_999_999)),
             (b"/A#42", Object::Name(Name(b"AB"))),
             (
@@ -345,6 +367,39 @@ mod tests {
                 String::from_utf8_lossy(text)
             );
         }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_read_like_the_rest_and_not_kept() {
+        const KEYS: &[&[u8]] = &[b"Kids", b"Count"];
+        let text = b"<</Type/Pages/MediaBox[0 0 .5 1e3]/R<</F<</A 1 0 R>>>>/Kids[1 0 R<</X 1>>]/#43ount 2/Kids[7] 5/Z>>9";
+        let mut parser = Parser::new(text, 0, None);
+        let object = parser.object_with(Wanted::Keys(KEYS)).unwrap();
+        let whole = parse(text).unwrap();
+        let (dict, whole) = (object.as_dict().unwrap(), whole.as_dict().unwrap());
+        assert_eq!(dict.len(), 3);
+        for key in KEYS {
+            assert_eq!(dict.get(key), whole.get(key));
+        }
+        assert_eq!(
+            parser.object(),
+            Ok(Object::Int(9)),
+            "the cursor stands behind it"
+        );
+        for damaged in [
+            &b"<</A[1 2 endobj"[..],
+            b"<</A<</B(",
+            b"<</A <</B 1 endobj>>>>",
+            b"<</A",
+        ] {
+            let mut parser = Parser::new(damaged, 0, None);
+            assert_eq!(
+                parser.object_with(Wanted::Keys(KEYS)).unwrap_err(),
+                parse(damaged).unwrap_err()
+            );
+        }
+        let mut number = Parser::new(b"17", 0, None);
+        assert_eq!(number.object_with(Wanted::Keys(KEYS)), Ok(Object::Int(17)));
     }
 
     #[test]

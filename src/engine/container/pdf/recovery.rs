@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::document::Document;
 use super::object::{Dict, Object, Ref};
 use super::objstm::ObjectStream;
+use super::parser::Wanted;
 use super::scan::{self, Scan};
 use super::xref::{Entry, Kinds, Xref};
 use crate::engine::error::{ProbeError, Result};
@@ -31,15 +32,15 @@ const MAX_TRIES: usize = 64;
 impl<'p> Document<'p> {
     /// Chooses the trailer: the newest that leads to a catalogue with pages; else, where that is
     /// allowed, the file is scanned for one.
-    pub(super) fn settle(&mut self, trailers: Vec<Dict<'p>>) -> Result<()> {
+    pub(super) fn settle(&mut self, mut trailers: Vec<Dict<'p>>) -> Result<()> {
         self.check_size()?;
         self.repaired
             .set(self.scan_completes && self.settings.repair);
-        if self.adopt_any(&trailers, Demand::Pages)? {
+        if self.adopt_any(&mut trailers, Demand::Pages)? {
             return Ok(());
         }
         if !self.settings.repair {
-            return if self.adopt_any(&trailers, Demand::Catalogue)? {
+            return if self.adopt_any(&mut trailers, Demand::Catalogue)? {
                 Ok(())
             } else {
                 Err(ProbeError::malformed(
@@ -58,7 +59,7 @@ impl<'p> Document<'p> {
         // Not even that finds pages: a catalogue without them is better than none.
         let scanned = std::mem::replace(&mut self.xref, believed);
         self.scan_completes = completes;
-        if self.adopt_any(&trailers, Demand::Catalogue)? {
+        if self.adopt_any(&mut trailers, Demand::Catalogue)? {
             self.repaired.set(completes);
             return Ok(());
         }
@@ -72,11 +73,13 @@ impl<'p> Document<'p> {
         ))
     }
 
-    fn adopt_any(&mut self, trailers: &[Dict<'p>], demand: Demand) -> Result<bool> {
-        for trailer in trailers.iter().take(MAX_TRIES) {
-            if self.adopt(trailer.clone(), demand)? {
+    /// Takes the first trailer that fits out of its list; the others stay.
+    fn adopt_any(&mut self, trailers: &mut [Dict<'p>], demand: Demand) -> Result<bool> {
+        for trailer in trailers.iter_mut().take(MAX_TRIES) {
+            if self.adopt(std::mem::take(trailer), demand)? {
                 return Ok(true);
             }
+            *trailer = std::mem::take(&mut self.trailer);
         }
         Ok(false)
     }
@@ -146,7 +149,7 @@ impl<'p> Document<'p> {
             };
             for (index, number) in (0..).zip(container.numbers()) {
                 self.tick()?;
-                let (object, length) = container.object(number, index);
+                let (object, length) = container.object(number, index, Wanted::All);
                 self.store.work(length)?;
                 if let Some(Object::Dict(dict)) = object
                     && dict.is(b"Type", b"Catalog")

@@ -10,7 +10,7 @@ use memchr::memmem;
 use super::indirect::parse_body;
 use super::lexer::{Flaw, Lexer, decimal, is_regular, is_space};
 use super::object::{Dict, Object, Ref};
-use super::parser::Parser;
+use super::parser::{Parser, Wanted};
 use super::store::Store;
 use super::xref::Kinds;
 use crate::engine::error::Result;
@@ -112,7 +112,7 @@ impl<'p> Pass<'p> {
         };
         // The parser sees no further than the next `obj`, usually that of `endobj`: so an object that
         // never ends costs no more than the bytes up to there.
-        let mut parsed = parse_body(&self.bytes[..limit], body, id);
+        let mut parsed = parse_body(&self.bytes[..limit], body, id, Wanted::All);
         if parsed.is_err() {
             parsed = self.second_look(body, limit, id);
         }
@@ -151,7 +151,7 @@ impl<'p> Pass<'p> {
         self.second_looks = self.second_looks.checked_sub(cost).ok_or(Flaw::Bad)?;
         let end = memmem::find(&self.bytes[limit..window], b"endobj").ok_or(Flaw::Bad)?;
         self.second_looks += window - (limit + end);
-        parse_body(&self.bytes[..limit + end + 6], body, id)
+        parse_body(&self.bytes[..limit + end + 6], body, id, Wanted::All)
     }
 
     /// Where a stream ends: by its length where that leads to `endstream`, else at the next

@@ -1,7 +1,7 @@
 //! Bytes of the file by position, read once, in blocks, and kept as long as the probe.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::Header;
 use crate::engine::error::Result;
@@ -43,7 +43,7 @@ pub(crate) struct Store<'p> {
     source: &'p Source,
     block: u64,
     /// From each block that is there to the end of the bytes that were read or joined with it.
-    blocks: RefCell<HashMap<u64, &'p [u8]>>,
+    blocks: RefCell<BTreeMap<u64, &'p [u8]>>,
     /// The range that was handed out last: most reads lie next to the one before.
     recent: Cell<(u64, &'p [u8])>,
     /// Bytes parsed and copied so far.

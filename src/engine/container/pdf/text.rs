@@ -8,6 +8,9 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
         utf16(rest, u16::from_le_bytes)
     } else if let Some(rest) = bytes.strip_prefix(b"\xEF\xBB\xBF") {
         without_language(String::from_utf8_lossy(rest).chars())
+    } else if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        // Most strings: the same in every encoding.
+        return String::from_utf8_lossy(bytes).into_owned();
     } else {
         bytes.iter().map(|byte| pdf_doc(*byte)).collect()
     };

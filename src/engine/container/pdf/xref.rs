@@ -85,12 +85,21 @@ impl Section<'_> {
         number >= self.first && number - self.first < self.count
     }
 
+    /// The line of a number that the section covers, if it has lines of 20 bytes.
+    fn line(&self, number: u64) -> Option<&[u8; LINE]> {
+        let Records::Lines(lines) = &self.records else {
+            return None;
+        };
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        lines.get(index.checked_mul(LINE)?..)?.first_chunk()
+    }
+
     /// The entry of a number that the section covers.
     fn entry(&self, number: u64) -> Option<Entry> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let entry = match &self.records {
-            Records::Lines(lines) => {
-                let line = lines.get(index * LINE..)?.first_chunk::<LINE>()?;
+            Records::Lines(_) => {
+                let line = self.line(number)?;
                 match line[17] {
                     b'n' => At(decimal(&line[..10])?),
                     b'f' => Entry::Free,
@@ -105,22 +114,35 @@ impl Section<'_> {
     }
 }
 
+/// Whether a line is that of an object: `n`, with a place other than the very start.
+fn is_line_in_use(line: &[u8; LINE]) -> bool {
+    let digits = &line[..10];
+    line[17] == b'n' && digits.iter().all(u8::is_ascii_digit) && digits != b"0000000000"
+}
+
 /// Reads one record of an xref stream (7.5.8.3).
 fn fields(data: &[u8], widths: [u8; 3], index: usize) -> Option<Entry> {
-    let stride = widths
-        .iter()
-        .map(|width| usize::from(*width))
-        .sum::<usize>();
-    let mut record = data.get(index.checked_mul(stride)?..)?.get(..stride)?;
+    let stride = stride(widths);
+    let record = data.get(index.checked_mul(stride)?..)?.get(..stride)?;
+    record_entry(record, widths)
+}
+
+/// Bytes of a record.
+pub(super) fn stride(widths: [u8; 3]) -> usize {
+    widths.iter().map(|width| usize::from(*width)).sum()
+}
+
+fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Option<Entry> {
     let mut take = |width: u8| {
-        let (field, rest) = record.split_at(usize::from(width));
+        let (field, rest) = record.split_at_checked(usize::from(width))?;
         record = rest;
-        field
+        let value = field
             .iter()
-            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        Some(value)
     };
-    let kind = if widths[0] == 0 { 1 } else { take(widths[0]) };
-    let (second, third) = (take(widths[1]), take(widths[2]));
+    let kind = if widths[0] == 0 { 1 } else { take(widths[0])? };
+    let (second, third) = (take(widths[1])?, take(widths[2])?);
     Some(match kind {
         0 => Entry::Free,
         1 => At(second),
@@ -145,10 +167,28 @@ impl Xref<'_> {
     /// The newest entry of an object; `None` when no section knows it.
     pub(crate) fn lookup(&self, number: u32) -> Option<Entry> {
         let number = u64::from(number);
+        self.entry(self.piece(number)?.section, number)
+    }
+
+    /// Whether the newest entry of an object says that there is one.
+    pub(crate) fn is_in_use(&self, number: u32) -> bool {
+        let number = u64::from(number);
+        let Some(piece) = self.piece(number) else {
+            return false;
+        };
+        let section = &self.sections[piece.section];
+        match section.line(number) {
+            Some(line) if section.hybrid == Hybrid::No => is_line_in_use(line),
+            _ => self
+                .entry(piece.section, number)
+                .is_some_and(|entry| entry != Entry::Free),
+        }
+    }
+
+    fn piece(&self, number: u64) -> Option<&Piece> {
         let pieces = self.pieces();
         let at = pieces.partition_point(|piece| piece.end <= number);
-        let piece = pieces.get(at).filter(|piece| piece.first <= number)?;
-        self.entry(piece.section, number)
+        pieces.get(at).filter(|piece| piece.first <= number)
     }
 
     /// The entry of a number in the newest section that covers it. What is free in the table of a
@@ -170,6 +210,14 @@ impl Xref<'_> {
     /// It takes memory for the sections, not for their entries.
     fn pieces(&self) -> &[Piece] {
         self.pieces.get_or_init(|| {
+            if let [only] = &self.sections[..] {
+                // Most files: nothing to cut.
+                return vec![Piece {
+                    first: only.first,
+                    end: only.first.saturating_add(only.count),
+                    section: 0,
+                }];
+            }
             let mut pieces: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
             for (index, section) in self.sections.iter().enumerate() {
                 let mut at = section.first;
@@ -228,6 +276,23 @@ impl Xref<'_> {
                     .count() as u64;
                 continue;
             }
+            if let (Records::Fields(data, widths), Hybrid::No) = (&section.records, section.hybrid)
+            {
+                meter.check_clock()?;
+                let stride = stride(*widths);
+                let skip = numbers.start.saturating_sub(section.first);
+                let take = numbers.end.saturating_sub(numbers.start);
+                count += data
+                    .chunks_exact(stride)
+                    .skip(usize::try_from(skip).unwrap_or(usize::MAX))
+                    .take(usize::try_from(take).unwrap_or(usize::MAX))
+                    .filter(|record| {
+                        record_entry(record, *widths)
+                            .is_some_and(|entry| !matches!(entry, Entry::Free | At(0)))
+                    })
+                    .count() as u64;
+                continue;
+            }
             for number in numbers {
                 if number.is_multiple_of(CLOCK_STEP) {
                     meter.check_clock()?;
@@ -237,5 +302,45 @@ impl Xref<'_> {
             }
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Level, Limits};
+
+    /// Numbers 3 to 8 in lines, 20 to 25 in records of a stream.
+    fn xref() -> Xref<'static> {
+        const LINES: &[u8] = b"0000000017 00000 n \n0000000000 65535 f \n0000000000 00000 n \n\
+            00000x0017 00000 n \n0000000009 00000 x \n9999999999 00000 n \n";
+        const RECORDS: &[u8] = &[0, 9, 0, 1, 9, 0, 1, 0, 0, 2, 9, 0, 3, 9, 0, 2, 0, 1];
+        let section = |first, records| Section {
+            first,
+            count: 6,
+            records,
+            hybrid: Hybrid::No,
+        };
+        let mut xref = Xref::default();
+        xref.sections.push(section(3, Records::Lines(LINES)));
+        xref.sections
+            .push(section(20, Records::Fields(RECORDS, [1, 1, 1])));
+        xref
+    }
+
+    #[test]
+    fn what_is_in_use_is_the_same_looked_up_asked_for_and_counted() {
+        let xref = xref();
+        let is_object = |number: &u32| {
+            let entry = xref.lookup(*number);
+            entry.is_some_and(|entry| entry != Entry::Free)
+        };
+        let looked_up: Vec<u32> = (0..40).filter(is_object).collect();
+        assert_eq!(looked_up, [3, 8, 21, 23, 25]);
+        let asked: Vec<u32> = (0..40).filter(|number| xref.is_in_use(*number)).collect();
+        assert_eq!(asked, looked_up);
+        let meter = Meter::start(Limits::of(Level::Metadata));
+        // The count of lines does not look into every digit.
+        assert_eq!(xref.in_use(&meter).unwrap(), 6);
     }
 }

@@ -324,7 +324,7 @@ fn count_annotations<'p>(document: &Document<'p>, entry: &Object<'p>) -> Result<
     let (mut annotations, mut links) = (0, 0);
     for annotation in resolved.as_array().unwrap_or_default() {
         document.tick()?;
-        if let Some(dict) = document.resolve(annotation)?.as_dict() {
+        if let Some(dict) = document.resolve_keys(annotation, &[b"Subtype"])?.as_dict() {
             annotations += 1;
             links += u64::from(dict.is(b"Subtype", b"Link"));
         }

@@ -23,11 +23,12 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     stack.retain(|node| fields.is_new(node));
     while let Some(node) = stack.pop() {
         document.tick()?;
-        let Some(field) = document.resolve(&node)?.as_dict().cloned() else {
+        let field = document.resolve_keys(&node, &[b"Kids"])?;
+        let Some(field) = field.as_dict() else {
             continue;
         };
         let mut has_fields_below = false;
-        for kid in array(document, &field, b"Kids")?.unwrap_or_default() {
+        for kid in array(document, field, b"Kids")?.unwrap_or_default() {
             document.tick()?;
             if fields.is_field(&kid)? {
                 has_fields_below = true;
@@ -65,7 +66,7 @@ impl<'p> Fields<'_, 'p> {
         }
         let is_field = self
             .document
-            .resolve(kid)?
+            .resolve_keys(kid, &[b"T", b"Kids"])?
             .as_dict()
             .is_some_and(|kid| kid.has(b"T") || kid.has(b"Kids"));
         if let Some(number) = number {

@@ -1,5 +1,7 @@
 //! What the first bytes say, and the version in force.
 
+use std::borrow::Cow;
+
 use super::{Opened, Pdf};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
@@ -7,6 +9,7 @@ use crate::engine::container::pdf::{Header, linearized_length};
 use crate::engine::driver::identity;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
+use crate::engine::value::Value;
 
 pub(super) fn run(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
     identity::put(pdf.probe, out);
@@ -54,12 +57,17 @@ fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
         (header, Some(catalogue)) if header.is_none_or(|header| header < catalogue) => {
             out.put(
                 Target::PDF_VERSION,
-                catalogue.text(),
+                Value::Text(catalogue.text()),
                 Exact,
                 "document catalogue",
             );
         }
-        (Some(header), _) => out.put(Target::PDF_VERSION, header.text(), confidence, "PDF header"),
+        (Some(header), _) => out.put(
+            Target::PDF_VERSION,
+            Value::Text(header.text()),
+            confidence,
+            "PDF header",
+        ),
         (None, _) => out.unknown(Target::PDF_VERSION),
     }
     Ok(())
@@ -105,8 +113,12 @@ impl Version {
         Some(Self { major, minor })
     }
 
-    fn text(self) -> String {
-        format!("{}.{}", self.major, self.minor)
+    fn text(self) -> Cow<'static, str> {
+        const USUAL: [&str; 8] = ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"];
+        match (self.major, USUAL.get(self.minor as usize)) {
+            (1, Some(text)) => Cow::Borrowed(text),
+            _ => Cow::Owned(format!("{}.{}", self.major, self.minor)),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The document's properties: the Info dictionary, and XMP where it is silent (ISO 32000-2, 14.3).
 
 use super::header::Version;
-use super::xmp::{self, Field, Xmp};
+use super::xmp::{self, Field, Fields, Xmp};
 use super::{Opened, header};
 use crate::contract::Confidence::{self, High, Medium};
 use crate::engine::catalogue::Target;
@@ -44,27 +44,48 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
             out.put(*target, text, High, INFO);
         }
     }
-    let is_silent = PROPERTIES
-        .iter()
-        .any(|(target, ..)| out.wants(*target) && out.value(*target).is_none());
-    let wants_version = out.wants(Target::DOCUMENT_APPLICATION_VERSION);
-    if is_silent || wants_version || out.wants(Target::PDF_CONFORMANCE) {
-        let xmp = match document.catalogue() {
-            Some(catalogue) => read_xmp(document, catalogue)?,
-            None => None,
-        };
-        if let Some(xmp) = &xmp {
-            put_xmp(opened, xmp, out)?;
-        }
-        put_application(document, &info, xmp.as_ref(), out)?;
-        put_conformance(opened, &info, xmp.as_ref(), out)?;
+    let wanted = wanted_of_xmp(document, &info, out)?;
+    let xmp = match document.catalogue() {
+        Some(catalogue) if !wanted.is_empty() => read_xmp(document, catalogue, wanted)?,
+        _ => None,
+    };
+    if let Some(xmp) = &xmp {
+        put_xmp(opened, xmp, out)?;
     }
+    put_application(document, &info, xmp.as_ref(), out)?;
+    put_conformance(opened, &info, xmp.as_ref(), out)?;
     for (target, ..) in PROPERTIES {
         out.unknown(*target);
     }
     out.unknown(Target::DOCUMENT_APPLICATION_VERSION);
     out.unknown(Target::PDF_CONFORMANCE);
     Ok(())
+}
+
+/// What the Info dictionary does not say of what is asked for.
+fn wanted_of_xmp<'p>(document: &Document<'p>, info: &Dict<'p>, out: &Findings) -> Result<Fields> {
+    let is_silent = |target: Target| out.wants(target) && out.value(target).is_none();
+    let mut wanted = Fields::default();
+    for (target, _, field) in PROPERTIES {
+        if is_silent(*target) {
+            wanted.add(Fields::of(&[*field]));
+        }
+    }
+    if is_silent(Target::DOCUMENT_KEYWORDS) {
+        wanted.add(Fields::of(&[Field::Subject]));
+    }
+    if is_silent(Target::DOCUMENT_APPLICATION) {
+        wanted.add(Fields::of(&[Field::CreatorTool]));
+    }
+    if out.wants(Target::DOCUMENT_APPLICATION_VERSION)
+        && text(document, info, b"Producer")?.is_none()
+    {
+        wanted.add(Fields::of(&[Field::Producer]));
+    }
+    if out.wants(Target::PDF_CONFORMANCE) {
+        wanted.add(Fields::CONFORMANCE);
+    }
+    Ok(wanted)
 }
 
 /// An entry of the Info dictionary as text. `None` when it is missing, of another type, or encrypted.
@@ -76,13 +97,17 @@ fn text<'p>(document: &Document<'p>, info: &Dict<'p>, key: &[u8]) -> Result<Opti
     })
 }
 
-fn read_xmp<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Option<Xmp>> {
+fn read_xmp<'p>(
+    document: &Document<'p>,
+    catalogue: &Dict<'p>,
+    wanted: Fields,
+) -> Result<Option<Xmp>> {
     let Some(reference) = catalogue.get(b"Metadata").and_then(Object::as_ref) else {
         return Ok(None);
     };
     let loaded = document.load(reference)?;
     match document.stream_data(&loaded)? {
-        Some(data) => xmp::read(data, document.meter()).map(Some),
+        Some(data) => xmp::read(data, wanted, document.meter()).map(Some),
         None => Ok(None),
     }
 }

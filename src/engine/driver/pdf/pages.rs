@@ -1,5 +1,6 @@
 //! The page tree (ISO 32000-2, 7.7.3).
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::seen::Seen;
@@ -17,7 +18,7 @@ const FEW: usize = 4;
 /// one page.
 pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Option<u64>> {
     let blocked = document.blocked();
-    let mut walk = Walk::new(document);
+    let mut walk = Walk::new(document, OF_TREE);
     let mut count = 0;
     // A tree that lists or announces pages and leads to none cannot be read.
     let mut promised = false;
@@ -37,7 +38,7 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
             count += leaves;
             continue;
         }
-        for kid in &kids {
+        for kid in kids.iter() {
             stack.extend(walk.enter(kid)?);
         }
     }
@@ -79,7 +80,7 @@ pub(super) fn for_each<'p>(
     mut visit: impl FnMut(&Dict<'p>, &Inherited<'p>) -> Result<()>,
 ) -> Result<bool> {
     let blocked = document.blocked();
-    let mut walk = Walk::new(document);
+    let mut walk = Walk::new(document, OF_PAGES);
     let Some(root) = walk.root(catalogue)? else {
         return Ok(false);
     };
@@ -97,7 +98,7 @@ pub(super) fn for_each<'p>(
         };
         promised |= walk.lists(&kids);
         let inherited = above.with(&node);
-        for kid in &kids {
+        for kid in kids.iter() {
             if let Some(kid) = walk.enter(kid)? {
                 // Leaves are visited at once: the stack holds inner nodes only.
                 if kid.has(b"Kids") {
@@ -118,15 +119,33 @@ fn is_page(node: &Dict<'_>) -> bool {
     !node.is(b"Type", b"Pages") && !node.is(b"Type", b"Catalog")
 }
 
+/// What a node says of the tree.
+const OF_TREE: &[&[u8]] = &[b"Type", b"Kids", b"Count"];
+
+/// What visitors of pages look at besides.
+const OF_PAGES: &[&[u8]] = &[
+    b"Type",
+    b"Kids",
+    b"Count",
+    b"MediaBox",
+    b"CropBox",
+    b"Rotate",
+    b"UserUnit",
+    b"Annots",
+];
+
 struct Walk<'d, 'p> {
     document: &'d Document<'p>,
+    /// The entries of nodes that are read.
+    keys: &'static [&'static [u8]],
     seen: Seen,
 }
 
 impl<'d, 'p> Walk<'d, 'p> {
-    fn new(document: &'d Document<'p>) -> Self {
+    fn new(document: &'d Document<'p>, keys: &'static [&'static [u8]]) -> Self {
         Self {
             document,
+            keys,
             seen: Seen::default(),
         }
     }
@@ -143,20 +162,20 @@ impl<'d, 'p> Walk<'d, 'p> {
         self.document.tick()?;
         match node {
             Object::Ref(reference) if !self.seen.insert(reference.number) => Ok(None),
-            node => Ok(match self.document.resolve(node)?.into_owned() {
-                Object::Dict(dict) => Some(dict),
-                _ => None,
-            }),
+            node => Ok(
+                match self.document.resolve_keys(node, self.keys)?.into_owned() {
+                    Object::Dict(dict) => Some(dict),
+                    _ => None,
+                },
+            ),
         }
     }
 
-    fn kids(&self, node: &Dict<'p>) -> Result<Option<Vec<Object<'p>>>> {
+    fn kids<'o>(&self, node: &'o Dict<'p>) -> Result<Option<Cow<'o, [Object<'p>]>>> {
         Ok(match self.document.get(node, b"Kids")? {
-            Some(kids) => match kids.into_owned() {
-                Object::Array(kids) => Some(kids),
-                _ => None,
-            },
-            None => None,
+            Some(Cow::Borrowed(Object::Array(kids))) => Some(Cow::Borrowed(kids)),
+            Some(Cow::Owned(Object::Array(kids))) => Some(Cow::Owned(kids)),
+            _ => None,
         })
     }
 
@@ -187,7 +206,7 @@ impl<'d, 'p> Walk<'d, 'p> {
         }
         let sample = [0, kids.len() / 2, kids.len() - 1];
         for index in sample {
-            let is_leaf = match self.document.resolve(&kids[index])?.as_dict() {
+            let is_leaf = match self.document.resolve_keys(&kids[index], OF_TREE)?.as_dict() {
                 Some(kid) => !kid.has(b"Kids") && is_page(kid),
                 None => false,
             };
@@ -195,14 +214,13 @@ impl<'d, 'p> Walk<'d, 'p> {
                 return Ok(None);
             }
         }
-        let numbers: Option<Vec<u32>> = kids
-            .iter()
-            .map(|kid| kid.as_ref().map(|reference| reference.number))
-            .filter(|number| number.is_none_or(|number| self.document.is_in_use(number)))
-            .collect();
-        let Some(numbers) = numbers.filter(|numbers| numbers.len() == kids.len()) else {
-            return Ok(None);
-        };
+        let mut numbers = Vec::with_capacity(kids.len());
+        for kid in kids {
+            match kid {
+                Object::Ref(kid) if self.document.is_in_use(kid.number) => numbers.push(kid.number),
+                _ => return Ok(None),
+            }
+        }
         let new = numbers
             .iter()
             .filter(|number| self.seen.insert(**number))

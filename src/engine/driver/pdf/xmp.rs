@@ -32,6 +32,60 @@ pub(super) enum Field {
 
 const FIELDS: usize = Field::VersionX as usize + 1;
 
+/// Some of the properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fields(u16);
+
+impl Fields {
+    pub(super) const CONFORMANCE: Self = Self::of(&[
+        Field::PartA,
+        Field::ConformanceA,
+        Field::PartUa,
+        Field::VersionX,
+    ]);
+
+    pub(super) const fn of(fields: &[Field]) -> Self {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < fields.len() {
+            bits |= 1 << fields[at] as usize;
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    pub(super) fn add(&mut self, others: Self) {
+        self.0 |= others.0;
+    }
+
+    fn remove(&mut self, field: Field) {
+        self.0 &= !Self::of(&[field]).0;
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn has(self, field: Field) -> bool {
+        self.0 & Self::of(&[field]).0 != 0
+    }
+
+    /// Those whose name occurs in a packet. Names cannot be escaped, so the others are not in it, and
+    /// that is the usual case: what the Info dictionary does not say, its twin does not say either.
+    fn named_in(self, packet: &[u8]) -> Self {
+        let mut named = Self::default();
+        for (_, name, field) in KNOWN {
+            if self.has(*field)
+                && !named.has(*field)
+                && memchr::memmem::find(packet, name.as_bytes()).is_some()
+            {
+                named.add(Self::of(&[*field]));
+            }
+        }
+        named
+    }
+}
+
 /// Namespace, local name and field.
 const KNOWN: &[(&str, &str, Field)] = &[
     (DC, "title", Field::Title),
@@ -97,16 +151,27 @@ impl Xmp {
     }
 }
 
-/// Reads a packet. Malformed XML gives what stands before the damage.
+/// Reads the wanted properties of a packet, and others only by the way. Malformed XML gives what
+/// stands before the damage.
 ///
 /// # Errors
 /// Budget errors.
-pub(super) fn read(data: &[u8], meter: &Meter) -> Result<Xmp> {
+pub(super) fn read(data: &[u8], wanted: Fields, meter: &Meter) -> Result<Xmp> {
     let text = utf8(data);
+    let missing = wanted.named_in(text.as_bytes());
+    if missing.is_empty() {
+        return Ok(Xmp::default());
+    }
     let mut reader = NsReader::from_str(&text);
     reader.config_mut().check_end_names = false;
-    let mut state = State::default();
+    let mut state = State {
+        missing,
+        ..State::default()
+    };
     for step in 0_usize.. {
+        if state.missing.is_empty() {
+            break;
+        }
         if step.is_multiple_of(CLOCK_STEP) {
             meter.check_clock()?;
         }
@@ -181,6 +246,8 @@ fn known(namespace: &str, local: &str) -> Option<Field> {
 #[derive(Default)]
 struct State {
     xmp: Xmp,
+    /// What may still be found: without it the rest need not be read.
+    missing: Fields,
     depth: usize,
     /// The depth of the descriptions of the document: right below `rdf:RDF`. Those further down are
     /// of other things, such as the ingredients in `xmpMM:Pantry`.
@@ -236,7 +303,8 @@ impl State {
             if let Some(field) = known(namespace_of(&namespace), local.as_ref()) {
                 let text = quick_xml::escape::unescape(&attribute.value)
                     .unwrap_or(Cow::Borrowed(&attribute.value));
-                self.xmp.values[field as usize].get_or_insert_with(|| text.into_owned());
+                let text = text.into_owned();
+                self.set(field, text);
             }
         }
     }
@@ -283,8 +351,14 @@ impl State {
             (Field::Creator | Field::Subject, false) => self.items.join(", "),
             (_, false) => self.items.swap_remove(0),
         };
-        self.xmp.values[field as usize].get_or_insert(value);
+        self.set(field, value);
         self.open = None;
+    }
+
+    /// The first value counts.
+    fn set(&mut self, field: Field, value: String) {
+        self.xmp.values[field as usize].get_or_insert(value);
+        self.missing.remove(field);
     }
 }
 
@@ -305,7 +379,13 @@ mod tests {
 </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>"#;
 
     fn parse(data: &[u8]) -> Xmp {
-        read(data, &Meter::start(Limits::of(Level::Metadata))).unwrap()
+        parse_of(data, ALL)
+    }
+
+    const ALL: Fields = Fields((1 << FIELDS) - 1);
+
+    fn parse_of(data: &[u8], wanted: Fields) -> Xmp {
+        read(data, wanted, &Meter::start(Limits::of(Level::Metadata))).unwrap()
     }
 
     #[test]
@@ -355,6 +435,30 @@ mod tests {
         let xmp = parse(packet.as_bytes());
         assert_eq!(xmp.get(Field::Title), Some("R&D é <x>"));
         assert_eq!(xmp.get(Field::CreateDate), Some("2024-01-02T03:04:05Z"));
+    }
+
+    #[test]
+    fn what_is_wanted_is_the_same_alone_as_with_all_the_rest() {
+        let utf16: Vec<u8> = PACKET.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16 = [b"\xFF\xFE", &utf16[..]].concat();
+        for data in [PACKET.as_bytes(), &utf16] {
+            let all = parse(data);
+            for (_, _, field) in KNOWN {
+                let alone = parse_of(data, Fields::of(&[*field]));
+                if *field == Field::Keywords {
+                    continue;
+                }
+                assert_eq!(alone.get(*field), all.get(*field), "{field:?}");
+            }
+        }
+        // A packet without the name is not parsed for it, one with the value not beyond it.
+        assert_eq!(
+            parse_of(PACKET.as_bytes(), Fields::of(&[Field::Producer])).get(Field::Creator),
+            None
+        );
+        let title = parse_of(PACKET.as_bytes(), Fields::of(&[Field::Title]));
+        assert_eq!(title.get(Field::Title), Some("R&D é <x>"));
+        assert_eq!(title.get(Field::Creator), None);
     }
 
     #[test]
