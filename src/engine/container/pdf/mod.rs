@@ -68,6 +68,12 @@ impl<'p> Header<'p> {
 /// Reads the linearization dictionary if the first object of a file is one, and returns its `L`, the
 /// length that the file had when it was linearized (ISO 32000-2, annex F.3.3).
 pub(crate) fn linearized_length(head: &[u8], header_at: usize) -> Option<u64> {
+    // Most files say nothing of it; an escape could hide the name.
+    let may_say_so =
+        memchr::memmem::find(head, b"Linearized").is_some() || memchr::memchr(b'#', head).is_some();
+    if !may_say_so {
+        return None;
+    }
     let mut lexer = Lexer::new(head, header_at);
     // The header line and the binary comment after it are comments to the lexer.
     lexer.object_head()?;

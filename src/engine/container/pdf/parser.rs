@@ -27,6 +27,15 @@ impl Wanted {
     }
 }
 
+/// Where a value goes; `None` when nobody keeps it. It holds null until then.
+type Place<'o, 'p> = Option<&'o mut Object<'p>>;
+
+fn put<'p>(place: Place<'_, 'p>, object: Object<'p>) {
+    if let Some(place) = place {
+        *place = object;
+    }
+}
+
 /// Reads direct objects.
 #[derive(Debug)]
 pub(crate) struct Parser<'p> {
@@ -47,50 +56,55 @@ impl<'p> Parser<'p> {
 
     /// Reads one object, after white space.
     pub(crate) fn object(&mut self) -> Result<Object<'p>, Flaw> {
-        self.value(0, true)
+        self.object_with(Wanted::All)
     }
 
     /// Reads one object, of a dictionary only the entries that are wanted.
     pub(crate) fn object_with(&mut self, wanted: Wanted) -> Result<Object<'p>, Flaw> {
+        let mut object = Object::Null;
         self.lexer.skip_space();
-        if matches!(wanted, Wanted::Keys(_)) && self.lexer.rest().starts_with(b"<<") {
+        if self.lexer.rest().starts_with(b"<<") {
             self.lexer.bump();
             self.lexer.bump();
-            return self.dict(0, wanted, true);
+            self.dict(0, wanted, Some(&mut object))?;
+        } else {
+            self.value(0, Some(&mut object))?;
         }
-        self.object()
+        Ok(object)
     }
 
-    /// Reads a value. Of a container that is not to be kept nothing is kept.
-    fn value(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
+    /// Reads a value into its place, where it was given one: objects are not small, and handing them
+    /// up level by level took longer than reading them.
+    fn value(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
         self.lexer.skip_space();
         let byte = self.lexer.peek().ok_or(Flaw::Short)?;
-        match byte {
+        let object = match byte {
             b'/' => {
                 self.lexer.bump();
-                Ok(Object::Name(Name(self.lexer.name())))
+                Object::Name(Name(self.lexer.name()))
             }
             b'(' => {
                 self.lexer.bump();
                 let raw = self.lexer.literal_string()?;
-                Ok(self.text(raw, false))
+                self.text(raw, false)
             }
             b'<' => {
                 self.lexer.bump();
                 if self.lexer.eat(b'<') {
-                    self.dict(depth, Wanted::All, keep)
-                } else {
-                    let raw = self.lexer.hex_string()?;
-                    Ok(self.text(raw, true))
+                    return self.dict(depth, Wanted::All, place);
                 }
+                let raw = self.lexer.hex_string()?;
+                self.text(raw, true)
             }
             b'[' => {
                 self.lexer.bump();
-                self.array(depth, keep)
+                return self.array(depth, place);
             }
-            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(keep),
-            _ => self.constant(),
-        }
+            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(place.is_some())?,
+            _ => self.constant()?,
+        };
+        put(place, object);
+        Ok(())
     }
 
     fn text(&self, raw: &'p [u8], hex: bool) -> Object<'p> {
@@ -106,27 +120,29 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    fn array(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
+    fn array(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
         if depth >= MAX_DEPTH {
-            return self.lexer.skip_container().map(|()| Object::Null);
+            return self.lexer.skip_container();
         }
         let mut items = Vec::new();
         loop {
             self.lexer.skip_space();
             if self.lexer.eat(b']') {
-                return Ok(Object::Array(items));
+                put(place, Object::Array(items));
+                return Ok(());
             }
             self.element()?;
-            let item = self.item(depth, keep)?;
-            if keep {
-                items.push(item);
-            }
+            let item = place.is_some().then(|| {
+                items.push(Object::Null);
+                items.last_mut()
+            });
+            self.item(depth, item.flatten())?;
         }
     }
 
-    fn dict(&mut self, depth: usize, wanted: Wanted, keep: bool) -> Result<Object<'p>, Flaw> {
+    fn dict(&mut self, depth: usize, wanted: Wanted, place: Place<'_, 'p>) -> Result<(), Flaw> {
         if depth >= MAX_DEPTH {
-            return self.lexer.skip_container().map(|()| Object::Null);
+            return self.lexer.skip_container();
         }
         let mut entries = Vec::new();
         loop {
@@ -140,21 +156,22 @@ impl<'p> Parser<'p> {
                     if self.lexer.peek() == Some(b'>') {
                         continue;
                     }
-                    let keep = keep && wanted.has(key);
-                    let value = self.item(depth, keep)?;
-                    if keep {
-                        entries.push((key, value));
-                    }
+                    let value = (place.is_some() && wanted.has(key)).then(|| {
+                        entries.push((key, Object::Null));
+                        entries.last_mut().map(|(_, value)| value)
+                    });
+                    self.item(depth, value.flatten())?;
                 }
                 b'>' => {
                     self.lexer.bump();
                     self.lexer.eat(b'>');
-                    return Ok(Object::Dict(Dict { entries }));
+                    put(place, Object::Dict(Dict { entries }));
+                    return Ok(());
                 }
                 // A stray value where a key should be: stepped over, as every viewer does.
                 _ => {
                     self.element()?;
-                    self.item(depth, false)?;
+                    self.item(depth, None)?;
                 }
             }
         }
@@ -162,12 +179,12 @@ impl<'p> Parser<'p> {
 
     /// An element of a container. What is no object reads as null, unless the container was never
     /// closed.
-    fn item(&mut self, depth: usize, keep: bool) -> Result<Object<'p>, Flaw> {
+    fn item(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
         let start = self.lexer.position();
         // A container that is broken breaks the one around it. To try again within it would cost as
         // many ways as there are levels.
         let is_container = matches!(self.lexer.peek(), Some(b'[' | b'<'));
-        match self.value(depth + 1, keep) {
+        match self.value(depth + 1, place) {
             Err(Flaw::Bad) if !is_container => {
                 self.lexer.set_position(start);
                 let word = self.lexer.regular();
@@ -180,7 +197,7 @@ impl<'p> Parser<'p> {
                 ) {
                     return Err(Flaw::Bad);
                 }
-                Ok(Object::Null)
+                Ok(())
             }
             other => other,
         }
