@@ -64,6 +64,7 @@ fn a_budget_costs_the_part_that_does_not_fit_and_not_what_fits() {
 
 #[test]
 fn with_nothing_known_a_budget_is_an_error_that_says_what_was_spent() {
+    // M-7.
     let bytes = docx(9 << 20);
     for targets in ["title", "title,@header", "title,author"] {
         let output = run(&["-t", targets, "-n", "a.docx", "-"], &bytes);

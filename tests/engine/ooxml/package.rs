@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::build::{CONTENT_TYPES, MAIN_TYPES, Package, WORD_NS, relationships_xml};
+use super::build::{
+    CONTENT_TYPES, MAIN_TYPES, Package, SHEET_NS, SLIDE_NS, WORD_NS, relationships_xml,
+};
 use super::zip::{Archive, Packing, Part};
 use super::{assert_refused, assert_values, deep, probe};
 
@@ -227,6 +229,58 @@ fn without_relationships_the_content_types_have_to_do() {
                 ("document.title", json!("T")),
                 ("office.conformance", json!("strict")),
                 ("word.paragraph_count", json!(0)),
+            ],
+        );
+    }
+}
+
+#[test]
+fn every_part_may_be_in_utf_16() {
+    // R-4, of all parts at once: content types, relationships, properties and the main part.
+    let cases = [
+        (
+            "docx",
+            format!("<w:document xmlns:w='{WORD_NS}'><w:p/><w:p/></w:document>"),
+            ("word.paragraph_count", json!(2)),
+        ),
+        (
+            "xlsx",
+            format!(
+                "<workbook xmlns='{SHEET_NS}'><sheets><sheet name='Größe'/></sheets></workbook>"
+            ),
+            ("excel.sheet_names", json!(["Größe"])),
+        ),
+        (
+            "pptx",
+            format!(
+                "<p:presentation xmlns:p='{SLIDE_NS}'><p:sldSz cx='1' cy='2'/></p:presentation>"
+            ),
+            ("powerpoint.orientation", json!("portrait")),
+        ),
+    ];
+    for (extension, main, fact) in cases {
+        let package = Package::new(extension)
+            .main(main)
+            .core("<dc:title>T</dc:title>")
+            .app("<Application>X</Application>");
+        let entries = package.entries().into_iter().map(|mut part| {
+            let text = String::from_utf8(part.content).unwrap();
+            let text = text.replace("encoding='UTF-8'", "encoding='UTF-16'");
+            part.content = format!("\u{feff}{text}")
+                .encode_utf16()
+                .flat_map(u16::to_be_bytes)
+                .collect();
+            part
+        });
+        let report = deep(&format!("a.{extension}"), &Archive::new(entries).build());
+        assert_values(
+            &report,
+            &[
+                ("document.title", json!("T")),
+                ("document.application", json!("X")),
+                ("office.conformance", json!("transitional")),
+                ("security.has_external_relationships", json!(false)),
+                fact,
             ],
         );
     }

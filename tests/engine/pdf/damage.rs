@@ -29,7 +29,7 @@ fn expect_recovered(report: &Value, what: &str) {
 
 #[test]
 fn damaged_cross_reference_data_are_rebuilt_with_properties_and_all() {
-    // W-9, W-13.
+    // R-8, W-9, W-13.
     let text = |pdf: &Pdf| String::from_utf8_lossy(&pdf.bytes).into_owned();
     let whole = text(&sound());
     let mut wrong_catalogue = Pdf::one_page("", "");

@@ -122,7 +122,11 @@ fn bombs_stop_at_the_expansion_budget() {
     // U-3: a megabyte budget; Flate, nested Flate, LZW, and a predictor with absurd columns.
     let bomb = deflate(&vec![b' '; 64 << 20]);
     let nested = deflate(&bomb);
+    let lzw = weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8)
+        .encode(&vec![b' '; 8 << 20])
+        .unwrap();
     let cases = [
+        ("/Filter/LZWDecode", lzw),
         ("/Filter/FlateDecode", bomb),
         ("/Filter[/FlateDecode/FlateDecode]", nested),
         ("/Filter/RunLengthDecode", [129, b' '].repeat(100_000)),

@@ -40,6 +40,7 @@ fn strings_come_out_in_unicode_whatever_their_encoding() {
 
 #[test]
 fn every_property_has_its_key() {
+    // W-12: the version is one, and not the name of the authoring program.
     let mut pdf = Pdf::one_page("/Lang(fr-CA)", "");
     pdf.object(5, "(Indirect)")
         .object(

@@ -280,6 +280,7 @@ fn opening_reads_the_tail_once_and_parts_on_their_own() {
 
 #[test]
 fn a_sparse_file_with_a_monstrous_directory_costs_no_memory() {
+    // C-3.
     use std::io::{Seek, SeekFrom, Write};
     let mut end = build::Archive {
         zip64: true,
