@@ -146,6 +146,51 @@ fn nothing_is_said_of_what_is_there_and_cannot_be_read() {
             ],
         );
     }
+    // Deeper than anything is read, in actions that follow one another.
+    let chain = |levels: usize| {
+        let open = "<</S/GoTo/Next".repeat(levels);
+        format!(
+            "/OpenAction{open}<</S/JavaScript/JS(x)>>{}",
+            ">>".repeat(levels)
+        )
+    };
+    for (levels, expected) in [
+        (50, json!(true)),
+        (94, json!(true)),
+        (95, Value::Null),
+        (200, Value::Null),
+    ] {
+        let mut pdf = Pdf::one_page(&chain(levels), "");
+        pdf.table("/Root 1 0 R");
+        expect(
+            &report(&pdf.bytes),
+            &[("security.has_javascript", expected)],
+        );
+        let mut pdf = Pdf::one_page("/AA<</WC 5 0 R>>", "");
+        pdf.object(5, format!("<<{}>>", chain(levels)))
+            .table("/Root 1 0 R");
+        let expected = if levels < 95 {
+            json!(true)
+        } else {
+            Value::Null
+        };
+        expect(
+            &report(&pdf.bytes),
+            &[("security.has_javascript", expected)],
+        );
+    }
+    // What was found stands, whatever else cannot be read.
+    let mut pdf = Pdf::one_page("/OpenAction<</S/JavaScript/JS(x)>>/AF 5 0 R", "");
+    pdf.object(5, "<</EF<</F").table("/Root 1 0 R");
+    expect(
+        &report(&pdf.bytes),
+        &[
+            ("security.has_javascript", json!(true)),
+            ("security.active_content_risk", json!("high")),
+            ("security.has_embedded_files", Value::Null),
+            ("pdf.attachment_count", Value::Null),
+        ],
+    );
     // What the cross-reference data do not have, or have in a place where something else stands, is null.
     let mut pdf = Pdf::one_page("/OpenAction 5 0 R/AA 6 0 R", "");
     pdf.object(5, "<<>>").shift(5, 3).table("/Root 1 0 R");

@@ -273,7 +273,7 @@ fn large_objects_that_many_entries_lead_to_cost_a_bounded_time() {
 
     // A reference to a reference to an array.
     let mut arrays = with_pages("", "", 2000);
-    arrays.object(6, format!("[{}]", "<</Subtype/Link>>".repeat(20_000)));
+    arrays.object(6, format!("[{}]", "<</Subtype/Link>>".repeat(5_000)));
     for number in 100..2100 {
         arrays
             .object(
@@ -313,9 +313,9 @@ fn large_objects_that_many_entries_lead_to_cost_a_bounded_time() {
 
 #[test]
 fn what_pages_share_is_not_copied_for_each_of_them() {
-    // Boxes of half a megabyte: behind a reference of each page's own, and handed down.
+    // Boxes of forty kilobytes: behind a reference of each page's own, and handed down.
     let trailer = "/Root 1 0 R/Info 9 0 R";
-    let large = format!("[0 0 10 20 {}]", "0 ".repeat(200_000));
+    let large = format!("[0 0 10 20 {}]", "0 ".repeat(20_000));
     let mut handed_down = with_pages("", &format!("/MediaBox{large}"), 1000);
     for number in 100..1100 {
         handed_down

@@ -27,6 +27,7 @@ pub(crate) use document::{Document, Settings};
 pub(crate) use encryption::Lock;
 pub(crate) use loading::Loaded;
 pub(crate) use object::{Dict, Name, Object, Ref};
+pub(crate) use parser::MAX_DEPTH;
 pub(crate) use store::head_len;
 
 use lexer::Lexer;

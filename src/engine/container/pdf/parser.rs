@@ -4,7 +4,7 @@ use super::lexer::{Flaw, Lexer, decimal, is_regular};
 use super::object::{Dict, Name, Object, Ref, Text};
 
 /// How deep containers may nest. What lies deeper is stepped over and reads as null.
-const MAX_DEPTH: usize = 96;
+pub(crate) const MAX_DEPTH: usize = 96;
 
 /// Most elements of all containers of one indirect object together: it bounds the memory that a few
 /// bytes can claim.

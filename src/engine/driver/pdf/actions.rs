@@ -2,7 +2,7 @@
 //! points outside (ISO 32000-2, 12.6, 12.8, 7.11).
 
 use super::seen::Seen;
-use crate::engine::container::pdf::{Dict, Document, Loaded, Name, Object, Ref};
+use crate::engine::container::pdf::{Dict, Document, Loaded, MAX_DEPTH, Name, Object, Ref};
 use crate::engine::error::Result;
 
 /// What was found.
@@ -17,13 +17,18 @@ pub(super) struct Found {
     pub(super) launch: bool,
     /// Form submission, multimedia: content that acts, but runs no code.
     pub(super) active: bool,
+    /// Something nests so deep that what is below may have been passed over.
+    pub(super) too_deep: bool,
 }
+
+/// The worst judgement: nothing that is not known yet can change it.
+pub(super) const WORST: &str = "high";
 
 impl Found {
     /// The contract's judgement: the worst kind of active content.
     pub(super) fn risk(&self) -> &'static str {
         if self.javascript || self.launch {
-            "high"
+            WORST
         } else if self.active {
             "medium"
         } else if self.external || self.embedded {
@@ -48,7 +53,7 @@ pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<
         search.seen.insert(root.number);
     }
     for (_, value) in catalogue.iter() {
-        search.object(value)?;
+        search.object(value, 1)?;
     }
     while let Some(reference) = search.stack.pop() {
         let loaded = document.load(reference)?;
@@ -90,16 +95,22 @@ struct Search<'d, 'p> {
 impl<'p> Search<'_, 'p> {
     fn loaded(&mut self, loaded: &Loaded<'p>) -> Result<()> {
         match &loaded.object {
-            Object::Dict(dict) => self.dict(dict, loaded.stream.is_some()),
-            object => self.object(object),
+            Object::Dict(dict) => self.dict(dict, loaded.stream.is_some(), 0),
+            object => self.object(object, 0),
         }
     }
 
-    /// Direct objects nest no deeper than the parser allows.
-    fn object(&mut self, object: &Object<'p>) -> Result<()> {
+    /// Direct objects nest no deeper than the parser allows; in the last level it reads, what nests
+    /// deeper is null.
+    fn object(&mut self, object: &Object<'p>, depth: usize) -> Result<()> {
         match object {
-            Object::Dict(dict) => self.dict(dict, false),
-            Object::Array(items) => items.iter().try_for_each(|item| self.object(item)),
+            Object::Dict(dict) => self.dict(dict, false, depth),
+            Object::Array(items) => {
+                self.found.too_deep |= depth + 1 >= MAX_DEPTH;
+                items
+                    .iter()
+                    .try_for_each(|item| self.object(item, depth + 1))
+            }
             Object::Ref(reference) => {
                 if self.document.may_exist(reference.number) && self.seen.insert(reference.number) {
                     self.stack.push(*reference);
@@ -110,7 +121,8 @@ impl<'p> Search<'_, 'p> {
         }
     }
 
-    fn dict(&mut self, dict: &Dict<'p>, is_stream: bool) -> Result<()> {
+    fn dict(&mut self, dict: &Dict<'p>, is_stream: bool, depth: usize) -> Result<()> {
+        self.found.too_deep |= depth + 1 >= MAX_DEPTH;
         let keys = Keys::of(dict);
         self.action(dict, &keys)?;
         self.found.signatures += u64::from(keys.signs());
@@ -118,7 +130,8 @@ impl<'p> Search<'_, 'p> {
         if keys.is(keys.subtype, &[b"RichMedia", b"Movie", b"Sound", b"Screen"]) {
             self.found.active = true;
         }
-        dict.iter().try_for_each(|(_, value)| self.object(value))
+        dict.iter()
+            .try_for_each(|(_, value)| self.object(value, depth + 1))
     }
 
     fn action(&mut self, dict: &Dict<'p>, keys: &Keys<'_, 'p>) -> Result<()> {

@@ -82,35 +82,26 @@ fn put_reachable<'p>(
     }
     let blocked = document.blocked();
     let found = actions::find(document, catalogue)?;
-    if document.blocked() > blocked {
-        return Ok(());
-    }
+    // What was found stands; that nothing more is there is known only when everything was seen.
+    let complete = document.blocked() == blocked && !found.too_deep;
     for (target, value) in [
         (Target::SECURITY_HAS_DIGITAL_SIGNATURE, found.signatures > 0),
         (Target::SECURITY_HAS_EMBEDDED_FILES, found.embedded),
         (Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS, found.external),
         (Target::SECURITY_HAS_JAVASCRIPT, found.javascript),
     ] {
-        out.put(target, value, Exact, SOURCE);
+        let known = (value || complete).then_some(value);
+        out.put_or_unknown(target, known, Exact, SOURCE);
     }
-    out.put(
-        Target::SECURITY_SIGNATURE_COUNT,
-        found.signatures,
-        Exact,
-        SOURCE,
-    );
-    out.put(
-        Target::PDF_ATTACHMENT_COUNT,
-        found.attachments,
-        Exact,
-        SOURCE,
-    );
-    out.put(
-        Target::SECURITY_ACTIVE_CONTENT_RISK,
-        found.risk(),
-        High,
-        SOURCE,
-    );
+    for (target, count) in [
+        (Target::SECURITY_SIGNATURE_COUNT, found.signatures),
+        (Target::PDF_ATTACHMENT_COUNT, found.attachments),
+    ] {
+        out.put_or_unknown(target, complete.then_some(count), Exact, SOURCE);
+    }
+    let risk = found.risk();
+    let known = (complete || risk == actions::WORST).then_some(risk);
+    out.put_or_unknown(Target::SECURITY_ACTIVE_CONTENT_RISK, known, High, SOURCE);
     Ok(())
 }
 
