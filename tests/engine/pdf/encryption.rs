@@ -250,6 +250,31 @@ fn what_is_found_does_not_depend_on_what_was_asked_before() {
         let report = Engine::start(flags).probe("a.pdf", &pdf.bytes);
         expect(&report, &[("pdf.has_xmp", json!(true))]);
     }
+    // And of one whose metadata are not where they should be, but may be in an object stream that is
+    // locked: the first look and the second say the same.
+    let mut pdf = Pdf::one_page("/Metadata 7 0 R/AcroForm 8 0 R", "");
+    pdf.object_stream(6, &[(20, "null")])
+        .object(7, "x")
+        .shift(7, 1)
+        .object(8, "x")
+        .shift(8, 1)
+        .xref_stream(9, "/Root 1 0 R/Encrypt<</Filter/Other>>");
+    for targets in [
+        "has_xmp",
+        "has_xmp,form_field_count",
+        "form_field_count,has_xmp,title",
+        "@all",
+    ] {
+        let flags = ["-l", "d", "-t", targets];
+        let report = Engine::start(&flags).probe("a.pdf", &pdf.bytes);
+        assert_eq!(
+            report["results"]["pdf.has_xmp"]["status"], "unknown",
+            "{targets}"
+        );
+        let claims =
+            Engine::start(&["-t", "conformance,annotation_count"]).probe("a.pdf", &pdf.bytes);
+        assert_eq!(claims["results"]["pdf.conformance"]["status"], "unknown");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which trailer counts, and what a scan of a damaged file adds to its cross-reference data.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -24,6 +24,8 @@ enum Demand {
 pub(super) struct Found<'p> {
     pub(super) scan: Scan<'p>,
     pub(super) entries: OnceCell<HashMap<u32, Entry>>,
+    /// Some object stream is encrypted, so there may be more entries.
+    locked: Cell<bool>,
 }
 
 /// Most trailers or catalogues of a damaged file that are tried.
@@ -171,7 +173,11 @@ impl<'p> Document<'p> {
             let found = self.scan()?.scan.objects.get(&number);
             return Ok(found.map(|offset| Entry::At(*offset)));
         }
-        Ok(self.found_entries()?.get(&number).copied())
+        let entry = self.found_entries()?.get(&number).copied();
+        if entry.is_none() && self.scan()?.locked.get() {
+            self.blocked.set(self.blocked.get() + 1);
+        }
+        Ok(entry)
     }
 
     pub(super) fn scan(&self) -> Result<&Found<'p>> {
@@ -182,6 +188,7 @@ impl<'p> Document<'p> {
         Ok(self.scan.get_or_init(|| Found {
             scan,
             entries: OnceCell::new(),
+            locked: Cell::new(false),
         }))
     }
 
@@ -192,6 +199,7 @@ impl<'p> Document<'p> {
         if let Some(entries) = found.entries.get() {
             return Ok(entries);
         }
+        let blocked = self.blocked.get();
         let mut entries: HashMap<u32, Entry> = found
             .scan
             .objects
@@ -230,6 +238,8 @@ impl<'p> Document<'p> {
                 )));
             }
         }
+        // Whoever looks for an object is told when it is not found; to have looked blocks nothing.
+        found.locked.set(self.blocked.replace(blocked) > blocked);
         Ok(found.entries.get_or_init(|| entries))
     }
 

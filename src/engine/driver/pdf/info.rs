@@ -34,6 +34,7 @@ const XMP: &str = "XMP metadata";
 
 pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     let document = &opened.document;
+    let blocked = document.blocked();
     let info = document
         .dict_of(document.trailer(), b"Info")?
         .unwrap_or_default();
@@ -53,7 +54,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         put_xmp(opened, xmp, out)?;
     }
     put_application(document, &info, xmp.as_ref(), out)?;
-    put_conformance(opened, &info, xmp.as_ref(), out)?;
+    put_conformance(opened, &info, xmp.as_ref(), blocked, out)?;
     for (target, ..) in PROPERTIES {
         out.unknown(*target);
     }
@@ -181,11 +182,13 @@ fn version_in(name: &str) -> Option<&str> {
         .find(|number| number.contains('.'))
 }
 
-/// What the document claims to conform to. PDF/X before XMP said so in the Info dictionary.
+/// What the document claims to conform to. PDF/X before XMP said so in the Info dictionary. `blocked` is
+/// how much was before either was read.
 fn put_conformance<'p>(
     opened: &Opened<'p>,
     info: &Dict<'p>,
     xmp: Option<&Xmp>,
+    blocked: u64,
     out: &mut Findings,
 ) -> Result<()> {
     if !out.wants(Target::PDF_CONFORMANCE) || opened.document.catalogue().is_none() {
@@ -198,7 +201,7 @@ fn put_conformance<'p>(
     {
         claims.push(claim);
     }
-    if document.blocked() == 0 {
+    if document.blocked() == blocked {
         out.put(Target::PDF_CONFORMANCE, claims, High, XMP);
     }
     Ok(())
