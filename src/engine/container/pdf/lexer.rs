@@ -93,6 +93,35 @@ impl<'p> Lexer<'p> {
         }
     }
 
+    /// Takes a reference as nearly every writer writes it, `N G R` with single blanks. `None` leaves the
+    /// cursor where it is.
+    pub(crate) fn plain_reference(&mut self) -> Option<(u32, u16)> {
+        let mut ahead = self.clone();
+        let number = ahead.plain_integer()?;
+        let generation = match ahead.rest() {
+            [b' ', b'0', b' ', ..] => {
+                ahead.at += 3;
+                0
+            }
+            [b' ', ..] => {
+                ahead.at += 1;
+                let generation = ahead.plain_integer()?;
+                if !ahead.eat(b' ') {
+                    return None;
+                }
+                generation
+            }
+            _ => return None,
+        };
+        match ahead.rest() {
+            [b'R', behind, ..] if !is_regular(*behind) => ahead.at += 1,
+            _ => return None,
+        }
+        let reference = (u32::try_from(number).ok()?, u16::try_from(generation).ok()?);
+        self.at = ahead.at;
+        Some(reference)
+    }
+
     /// Takes a number of at most 18 digits and nothing else, as nearly all numbers are. `None` leaves the
     /// cursor where it is.
     pub(crate) fn plain_integer(&mut self) -> Option<i64> {
@@ -214,6 +243,13 @@ impl<'p> Lexer<'p> {
         Ok(&rest[..len])
     }
 
+    /// How many of a byte follow one another here.
+    fn run_of(&self, byte: u8) -> usize {
+        let rest = self.rest();
+        let end = rest.iter().position(|other| *other != byte);
+        end.unwrap_or(rest.len())
+    }
+
     /// Steps over everything up to the end of a container that was opened just before the cursor.
     /// It needs no stack, however deep the nesting.
     pub(crate) fn skip_container(&mut self) -> Result<(), Flaw> {
@@ -221,8 +257,17 @@ impl<'p> Lexer<'p> {
         while let Some(byte) = self.peek() {
             self.at += 1;
             match byte {
-                b'[' => depth += 1,
-                b']' => depth -= 1,
+                // Deep nesting is mostly runs of these.
+                b'[' => {
+                    let more = self.run_of(b'[');
+                    depth += 1 + more;
+                    self.at += more;
+                }
+                b']' => {
+                    let more = self.run_of(b']').min(depth - 1);
+                    depth -= 1 + more;
+                    self.at += more;
+                }
                 b'<' if self.eat(b'<') => depth += 1,
                 b'<' => {
                     self.hex_string()?;

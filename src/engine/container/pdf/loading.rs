@@ -122,7 +122,7 @@ impl<'p> Document<'p> {
                 }
             }
         }
-        Ok(self.resolve(object)?.as_dict().is_some())
+        Ok(self.resolve_keys(object, &[])?.as_dict().is_some())
     }
 
     /// Reads the object that an entry leads to; `None` when it is not there.

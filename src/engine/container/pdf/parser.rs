@@ -32,8 +32,14 @@ type Place<'o, 'p> = Option<&'o mut Object<'p>>;
 
 fn put<'p>(place: Place<'_, 'p>, object: Object<'p>) {
     if let Some(place) = place {
-        *place = object;
+        // What is replaced is null, which needs no drop.
+        std::mem::forget(std::mem::replace(place, object));
     }
+}
+
+enum Number {
+    Int(i64),
+    Real(f64),
 }
 
 /// Reads direct objects.
@@ -78,15 +84,15 @@ impl<'p> Parser<'p> {
     fn value(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
         self.lexer.skip_space();
         let byte = self.lexer.peek().ok_or(Flaw::Short)?;
-        let object = match byte {
+        match byte {
             b'/' => {
                 self.lexer.bump();
-                Object::Name(Name(self.lexer.name()))
+                put(place, Object::Name(Name(self.lexer.name())));
             }
             b'(' => {
                 self.lexer.bump();
                 let raw = self.lexer.literal_string()?;
-                self.text(raw, false)
+                put(place, self.text(raw, false));
             }
             b'<' => {
                 self.lexer.bump();
@@ -94,16 +100,15 @@ impl<'p> Parser<'p> {
                     return self.dict(depth, Wanted::All, place);
                 }
                 let raw = self.lexer.hex_string()?;
-                self.text(raw, true)
+                put(place, self.text(raw, true));
             }
             b'[' => {
                 self.lexer.bump();
                 return self.array(depth, place);
             }
-            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(place.is_some())?,
-            _ => self.constant()?,
-        };
-        put(place, object);
+            b'0'..=b'9' | b'+' | b'-' | b'.' => return self.number_or_reference(place),
+            _ => return self.constant(place),
+        }
         Ok(())
     }
 
@@ -132,6 +137,13 @@ impl<'p> Parser<'p> {
                 return Ok(());
             }
             self.element()?;
+            // Page trees of large documents are long rows of these.
+            if let Some(Object::Ref(_)) = items.last()
+                && let Some((number, generation)) = self.lexer.plain_reference()
+            {
+                items.push(Object::Ref(Ref { number, generation }));
+                continue;
+            }
             let item = place.is_some().then(|| {
                 items.push(Object::Null);
                 items.last_mut()
@@ -145,6 +157,10 @@ impl<'p> Parser<'p> {
             return self.lexer.skip_container();
         }
         let mut entries = Vec::new();
+        if depth == 0 && matches!(wanted, Wanted::All) {
+            // What most objects have, so that it is not moved while it grows.
+            entries.reserve(12);
+        }
         loop {
             self.lexer.skip_space();
             match self.lexer.peek().ok_or(Flaw::Short)? {
@@ -203,36 +219,40 @@ impl<'p> Parser<'p> {
         }
     }
 
-    fn constant(&mut self) -> Result<Object<'p>, Flaw> {
-        let object = match self.lexer.regular() {
-            b"true" => Object::Bool(true),
-            b"false" => Object::Bool(false),
-            b"null" => Object::Null,
+    fn constant(&mut self, place: Place<'_, 'p>) -> Result<(), Flaw> {
+        match self.lexer.regular() {
+            b"true" => put(place, Object::Bool(true)),
+            b"false" => put(place, Object::Bool(false)),
+            b"null" => {}
             _ => return Err(Flaw::Bad),
-        };
-        Ok(object)
+        }
+        Ok(())
     }
 
-    fn number_or_reference(&mut self, keep: bool) -> Result<Object<'p>, Flaw> {
-        let (number, is_plain) = match self.lexer.plain_integer() {
-            Some(value) => (Object::Int(value), true),
+    fn number_or_reference(&mut self, place: Place<'_, 'p>) -> Result<(), Flaw> {
+        let (value, may_be_reference) = match self.lexer.plain_integer() {
+            Some(value) => (value, true),
             None => {
                 let token = self.lexer.regular();
-                let number = parse_number(token, keep).ok_or(Flaw::Bad)?;
-                (number, token[0].is_ascii_digit())
+                match parse_number(token, place.is_some()).ok_or(Flaw::Bad)? {
+                    Number::Int(value) => (value, token[0].is_ascii_digit()),
+                    Number::Real(value) => {
+                        put(place, Object::Real(value));
+                        return Ok(());
+                    }
+                }
             }
         };
-        if is_plain
-            && let Object::Int(value) = number
-            && let Ok(value) = u32::try_from(value)
-        {
+        if may_be_reference && let Ok(number) = u32::try_from(value) {
             let behind = self.lexer.position();
-            if let Some(reference) = self.reference(value) {
-                return Ok(Object::Ref(reference));
+            if let Some(reference) = self.reference(number) {
+                put(place, Object::Ref(reference));
+                return Ok(());
             }
             self.lexer.set_position(behind);
         }
-        Ok(number)
+        put(place, Object::Int(value));
+        Ok(())
     }
 
     /// Takes the rest of `N G R`. When it is not there, the cursor stands anywhere.
@@ -258,7 +278,7 @@ impl<'p> Parser<'p> {
 
 /// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside. A real
 /// number that nobody keeps is not worked out.
-fn parse_number(token: &[u8], keep: bool) -> Option<Object<'static>> {
+fn parse_number(token: &[u8], keep: bool) -> Option<Number> {
     let negative = token.first() == Some(&b'-');
     let signs = token
         .iter()
@@ -276,8 +296,8 @@ fn parse_number(token: &[u8], keep: bool) -> Option<Object<'static>> {
         }
         let value = decimal(&digits[..whole]).and_then(|v| i64::try_from(v).ok());
         return Some(match value {
-            Some(value) => Object::Int(sign * value),
-            None => Object::Real(f64::from(i32::try_from(sign).unwrap_or(1)) * f64::MAX),
+            Some(value) => Number::Int(sign * value),
+            None => Number::Real(f64::from(i32::try_from(sign).unwrap_or(1)) * f64::MAX),
         });
     }
     let fraction = digits[whole + 1..]
@@ -288,14 +308,14 @@ fn parse_number(token: &[u8], keep: bool) -> Option<Object<'static>> {
         return None;
     }
     if !keep {
-        return Some(Object::Null);
+        return Some(Number::Real(0.0));
     }
     let text = std::str::from_utf8(&digits[..whole + 1 + fraction]).ok()?;
     let value: f64 = match text {
         "." => 0.0,
         text => text.parse().ok()?,
     };
-    Some(Object::Real(if negative { -value } else { value }))
+    Some(Number::Real(if negative { -value } else { value }))
 }
 
 #[cfg(test)]

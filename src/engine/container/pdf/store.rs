@@ -172,7 +172,12 @@ impl<'p> Store<'p> {
             let bytes = self
                 .source
                 .read_range(block * self.block, run * self.block)?;
-            joined.extend_from_slice(&bytes);
+            if joined.is_empty() {
+                joined = bytes;
+            } else {
+                joined.reserve_exact(bytes.len());
+                joined.extend_from_slice(&bytes);
+            }
             block += run;
         }
         let joined = self.keep(joined);

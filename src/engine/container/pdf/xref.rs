@@ -263,15 +263,12 @@ impl Xref<'_> {
             let section = &self.sections[piece.section];
             // Number 0 is the head of the free list.
             let numbers = piece.first.max(1)..piece.end;
+            let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            let skip = place(numbers.start.saturating_sub(section.first));
+            let take = place(numbers.end.saturating_sub(numbers.start));
             if let (Records::Lines(lines), Hybrid::No) = (&section.records, section.hybrid) {
-                let skip = numbers.start.saturating_sub(section.first);
-                let take = numbers.end.saturating_sub(numbers.start);
+                let lines = lines.as_chunks::<LINE>().0.iter().skip(skip).take(take);
                 count += lines
-                    .as_chunks::<LINE>()
-                    .0
-                    .iter()
-                    .skip(usize::try_from(skip).unwrap_or(usize::MAX))
-                    .take(usize::try_from(take).unwrap_or(usize::MAX))
                     .filter(|line| line[17] == b'n' && line[..10] != *b"0000000000")
                     .count() as u64;
                 continue;
@@ -279,17 +276,10 @@ impl Xref<'_> {
             if let (Records::Fields(data, widths), Hybrid::No) = (&section.records, section.hybrid)
             {
                 meter.check_clock()?;
-                let stride = stride(*widths);
-                let skip = numbers.start.saturating_sub(section.first);
-                let take = numbers.end.saturating_sub(numbers.start);
-                count += data
-                    .chunks_exact(stride)
-                    .skip(usize::try_from(skip).unwrap_or(usize::MAX))
-                    .take(usize::try_from(take).unwrap_or(usize::MAX))
-                    .filter(|record| {
-                        record_entry(record, *widths)
-                            .is_some_and(|entry| !matches!(entry, Entry::Free | At(0)))
-                    })
+                let records = data.chunks_exact(stride(*widths)).skip(skip).take(take);
+                count += records
+                    .filter_map(|record| record_entry(record, *widths))
+                    .filter(|entry| !matches!(entry, Entry::Free | At(0)))
                     .count() as u64;
                 continue;
             }
