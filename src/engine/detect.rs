@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::catalogue::{DriverId, Profile};
 use super::error::{ProbeError, Result};
 use super::source::Source;
+use crate::contract::Level;
 
 /// What a container begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +47,12 @@ pub(crate) fn extension(display_name: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Routes an input.
+/// Routes an input. The level of the probe says how much of the input is worth reading for that.
 ///
 /// # Errors
 /// `UNSUPPORTED_FORMAT` for an extension that no driver takes, `MALFORMED_INPUT` when the container
 /// is not the one that the extension promises.
-pub(crate) fn route(source: &Source, extension: Option<&str>) -> Result<Profile> {
+pub(crate) fn route(source: &Source, extension: Option<&str>, level: Level) -> Result<Profile> {
     let Some(extension) = extension else {
         return Err(ProbeError::unsupported_format(
             "the input name has no extension, which decides the format",
@@ -61,7 +62,7 @@ pub(crate) fn route(source: &Source, extension: Option<&str>) -> Result<Profile>
         return Err(ProbeError::unsupported_format(format_args!(".{extension}")));
     };
     let (wanted, head_bytes) = match profile.driver() {
-        DriverId::Pdf => ("PDF", super::container::pdf::head_len(source)),
+        DriverId::Pdf => ("PDF", super::container::pdf::head_len(source, level)),
         DriverId::OfficeLegacy => ("CFB/OLE", HEAD_BYTES),
         DriverId::Word | DriverId::Excel | DriverId::Powerpoint => {
             ("ZIP/OPC or encrypted CFB", ZIP_HEAD_BYTES)
@@ -191,7 +192,11 @@ mod tests {
         for (head, extensions, profile) in families {
             for ext in extensions.split(' ') {
                 let source = Source::for_test("x", head);
-                assert_eq!(route(&source, Some(ext)).unwrap().name(), profile, "{ext}");
+                assert_eq!(
+                    route(&source, Some(ext), Level::Deep).unwrap().name(),
+                    profile,
+                    "{ext}"
+                );
                 seen += 1;
             }
         }
@@ -200,7 +205,7 @@ mod tests {
             "ppsx", "ppsm", "potx", "potm", "key", "numbers", "pages",
         ] {
             assert_eq!(
-                route(&Source::for_test("x", ZIP), Some(ext))
+                route(&Source::for_test("x", ZIP), Some(ext), Level::Deep)
                     .unwrap()
                     .name(),
                 ext
@@ -214,14 +219,14 @@ mod tests {
             (CFB, "key"),
             (b"", "pdf"),
         ] {
-            let refused = route(&Source::for_test("x", head), Some(ext)).unwrap_err();
+            let refused = route(&Source::for_test("x", head), Some(ext), Level::Deep).unwrap_err();
             assert!(
                 refused.is_malformed() && refused.message().contains(ext),
                 "{refused}"
             );
         }
         for ext in [None, Some("xyz"), Some(""), Some("encrypted-ooxml")] {
-            let refused = route(&Source::for_test("x", ZIP), ext).unwrap_err();
+            let refused = route(&Source::for_test("x", ZIP), ext, Level::Deep).unwrap_err();
             assert_eq!(
                 refused.code(),
                 crate::contract::ErrorCode::UnsupportedFormat

@@ -54,8 +54,8 @@ pub(crate) fn run(
     out: &mut Vec<u8>,
 ) -> Result<u8> {
     let extension = detect::extension(source.display_name());
-    let profile = detect::route(source, extension.as_deref())?;
     let request = prepared.request();
+    let profile = detect::route(source, extension.as_deref(), request.level)?;
     let plan = prepared.plan(profile);
     if profile.is_iwork() && (plan.is_err() || request.plan_only) {
         // To route an iWork document means to look into its package (contract §3, §8), so what is
@@ -71,6 +71,7 @@ pub(crate) fn run(
             profile,
             extension: extension.as_deref().unwrap_or_default(),
             options: plan.options,
+            level: plan.level,
             paths: &plan.paths,
         };
         let mut found = Findings::new(plan.wanted());

@@ -16,6 +16,7 @@ use super::error::Result;
 use super::findings::Findings;
 use super::meter::Meter;
 use super::source::Source;
+use crate::contract::Level;
 
 /// What a driver has to work with.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Probe<'p> {
     pub(crate) extension: &'p str,
     /// Format options in force.
     pub(crate) options: FormatOptions,
+    /// How deep the probe goes.
+    pub(crate) level: Level,
     /// The paths that will run, in order.
     pub(crate) paths: &'p [PathId],
 }

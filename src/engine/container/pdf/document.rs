@@ -15,6 +15,7 @@ use super::recovery::Found;
 use super::store::Store;
 use super::text;
 use super::xref::{Entry, Kinds, Xref};
+use crate::contract::Level;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
 use crate::engine::source::Source;
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) repair: bool,
     /// Most objects that the document may have.
     pub(crate) max_objects: u64,
+    /// What the file is looked at for, which decides how much is read at a time.
+    pub(crate) level: Level,
 }
 
 /// A document whose cross-reference data and trailer are known.
@@ -75,7 +78,7 @@ impl<'p> Document<'p> {
     /// # Errors
     /// `MALFORMED_INPUT` when no catalogue can be found, and budget errors.
     pub(crate) fn open(source: &'p Source, header_at: u64, settings: Settings) -> Result<Self> {
-        let store = Store::new(source);
+        let store = Store::new(source, settings.level);
         let mut chain = None;
         if let Some((start, shift)) = start_of_xref(&store, header_at)? {
             chain = Some((chain::read_chain(&store, start, shift)?, shift));

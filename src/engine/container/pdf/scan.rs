@@ -253,7 +253,7 @@ mod tests {
 
     fn scan_of(bytes: impl Into<Vec<u8>>, check: impl FnOnce(Scan<'_>)) {
         let source = Source::for_test("x.pdf", bytes);
-        let store = Store::new(&source);
+        let store = Store::new(&source, crate::contract::Level::Deep);
         check(scan(&store, 100_000).unwrap());
     }
 

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Header;
+use crate::contract::Level;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
 use crate::engine::source::Source;
@@ -14,18 +15,29 @@ const SMALL: u64 = 32 * 1024;
 /// Bytes of a block of a larger file.
 const BLOCK: u64 = 8 * 1024;
 
-/// How much of the start of a file is worth reading when its signature is looked at: the first block,
-/// which is the whole of a small file; or what the header needs where a budget is tight.
-pub(crate) fn head_len(source: &Source) -> usize {
-    let budget = source.meter().limits().physical_bytes;
-    let len = if budget < 2 * SMALL {
-        Header::WITHIN as u64
+/// Bytes of a block of any file at the level `header`, which looks at the ends of a file and at one
+/// object: there bytes are saved, and not many more system calls made.
+const HEADER_BLOCK: u64 = Header::WITHIN as u64;
+
+/// Bytes of a block.
+fn block_len(source: &Source, level: Level) -> u64 {
+    if level == Level::Header {
+        HEADER_BLOCK
     } else if source.size() <= SMALL {
         SMALL
     } else {
         BLOCK
-    };
-    usize::try_from(len).unwrap_or(Header::WITHIN)
+    }
+}
+
+/// How much of the start of a file is worth reading when its signature is looked at: the first block,
+/// which is the whole of a small file; or what the header needs where a budget is tight.
+pub(crate) fn head_len(source: &Source, level: Level) -> usize {
+    let budget = source.meter().limits().physical_bytes;
+    if budget < 2 * SMALL {
+        return Header::WITHIN;
+    }
+    usize::try_from(block_len(source, level)).unwrap_or(Header::WITHIN)
 }
 
 /// How often all bytes of a document may be parsed or copied, before it is one that leads to the same
@@ -51,8 +63,8 @@ pub(crate) struct Store<'p> {
 }
 
 impl<'p> Store<'p> {
-    pub(crate) fn new(source: &'p Source) -> Self {
-        let block = if source.size() <= SMALL { SMALL } else { BLOCK };
+    pub(crate) fn new(source: &'p Source, level: Level) -> Self {
+        let block = block_len(source, level);
         let store = Self {
             source,
             block,
@@ -206,7 +218,7 @@ mod tests {
     #[test]
     fn work_is_bounded_by_what_there_is() {
         let source = Source::for_test("x.pdf", vec![0; 1 << 20]);
-        let store = Store::new(&source);
+        let store = Store::new(&source, Level::Deep);
         let rounds = (0..1000)
             .take_while(|_| store.work(1 << 20).is_ok())
             .count() as u64;
@@ -220,7 +232,7 @@ mod tests {
     fn every_byte_is_read_once_however_often_it_is_asked_for() {
         let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
         let source = Source::for_test("x.pdf", bytes.clone());
-        let store = Store::new(&source);
+        let store = Store::new(&source, Level::Deep);
         for (offset, len) in [
             (99_000, 4096),
             (8190, 10),

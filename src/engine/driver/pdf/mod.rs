@@ -105,6 +105,7 @@ impl<'p> Pdf<'p> {
         let settings = Settings {
             repair,
             max_objects: self.probe.options.max_objects,
+            level: self.probe.level,
         };
         let document = Document::open(self.probe.source, self.header.at as u64, settings)?;
         Ok(Opened {
