@@ -49,23 +49,22 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
     let server = Server::new(config, supervisor.clone());
 
     let signals = Signals::new();
-    let ending = end(supervisor.clone(), signals, eof, stop.clone(), config.drain);
-    let serving = serve(server, transport);
-    tokio::pin!(ending, serving);
-    let code = tokio::select! {
-        code = &mut serving => code,
-        code = &mut ending => match code {
-            // A second signal: no more waiting.
-            Some(code) => return code,
-            None => serving.await,
+    let hurried = end(supervisor.clone(), signals, eof, stop.clone(), config.drain);
+    let finished = async {
+        let code = serve(server, transport).await;
+        // The barrier: nothing of ours is alive or still being started after it.
+        let rest = supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse).await;
+        if !rest.lost.is_empty() {
+            tracing::error!(processes = ?rest.lost, "some engine processes could not be killed");
         }
+        code
     };
-    // The barrier: nothing of ours is alive or still being started after it.
-    let rest = supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse).await;
-    if !rest.lost.is_empty() {
-        tracing::error!(processes = ?rest.lost, "some engine processes could not be killed");
+    // Signals are heard until the very end: a client that does not read can hold up our last words.
+    tokio::select! {
+        biased;
+        code = finished => code,
+        code = hurried => code,
     }
-    code
 }
 
 /// A document inside a call makes its line longer.
@@ -96,14 +95,15 @@ async fn serve(server: Server, transport: StdioTransport) -> ExitCode {
 }
 
 /// Tells the supervisor about the end: calls in flight are finished within the drain time, the rest
-/// get `MCP_SHUTTING_DOWN`. `Some` when the process is to end at once.
+/// get `MCP_SHUTTING_DOWN`. Completes only when the process is to end at once, since it was asked twice;
+/// otherwise it is dropped with everything else when all is answered.
 async fn end(
     supervisor: Supervisor,
     mut signals: Signals,
     eof: CancellationToken,
     stop: CancellationToken,
     drain: Duration,
-) -> Option<ExitCode> {
+) -> ExitCode {
     tokio::select! {
         () = eof.cancelled() => {
             // The client may only have closed its end: what it asked for is still served, and calls
@@ -112,7 +112,7 @@ async fn end(
             tokio::select! {
                 () = tokio::time::sleep(drain) => {
                     report(&supervisor.drain(Duration::ZERO, Waiting::Refuse).await);
-                    return None;
+                    signals.next().await;
                 }
                 () = signals.next() => {}
             }
@@ -121,17 +121,17 @@ async fn end(
     }
     tracing::info!("asked to stop; finishing what is in flight");
     stop.cancel();
+    let drained = async {
+        report(&supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse).await);
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
-        rest = supervisor.drain(DRAIN_ON_SIGNAL, Waiting::Refuse) => {
-            report(&rest);
-            None
-        }
-        () = signals.next() => {
-            tracing::warn!("asked twice to stop; ending at once");
-            supervisor.abort();
-            Some(ExitCode::FAILURE)
-        }
+        () = drained => {}
+        () = signals.next() => {}
     }
+    tracing::warn!("asked twice to stop; ending at once");
+    supervisor.abort();
+    ExitCode::FAILURE
 }
 
 fn report(rest: &DrainSummary) {

@@ -53,6 +53,8 @@ pub(super) struct Core {
     replenishing: AtomicBool,
     memory_is_unreadable: AtomicBool,
     pub(super) lost_log: LogGate,
+    /// The counters were logged at the end.
+    pub(super) summed_up: AtomicBool,
     next_id: AtomicU64,
     me: Weak<Core>,
 }
@@ -81,6 +83,7 @@ impl Core {
             replenishing: AtomicBool::new(false),
             memory_is_unreadable: AtomicBool::new(false),
             lost_log: LogGate::default(),
+            summed_up: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
             me: Weak::clone(me),
             settings,

@@ -1,6 +1,7 @@
 //! The end: a barrier. When it returns, nothing of ours is alive or still being started.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -79,7 +80,11 @@ impl Core {
         self.retire_idle();
     }
 
+    /// Once: the end may be asked for more than once.
     fn log_summary(&self) {
+        if self.summed_up.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let snapshot = self.snapshot();
         let records: u64 = snapshot.outcomes.values().sum();
         let told = |counts: &std::collections::BTreeMap<&'static str, u64>| {

@@ -308,7 +308,9 @@ impl Core {
             )
         });
         for start in starts.collect::<Vec<_>>() {
-            if let Ok(Err(error)) = start.await {
+            if let Ok(Err(error)) = start.await
+                && !self.is_ending()
+            {
                 tracing::warn!(reason = %error.envelope().message, "no engine could be started in advance");
             }
         }

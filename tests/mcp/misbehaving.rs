@@ -330,6 +330,66 @@ fn a_second_signal_ends_at_once_children_included() {
     chaos.wait_for(0);
 }
 
+/// A client that asks for much and reads nothing, until the server stops reading it.
+fn deaf_client(
+    command: &mut std::process::Command,
+) -> (std::process::Child, std::process::ChildStdin) {
+    use std::io::Write;
+    let piped = std::process::Stdio::piped;
+    let mut child = command
+        .stdin(piped())
+        .stdout(piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}}});
+    writeln!(stdin, "{hello}").unwrap();
+    for id in 0..200 {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
+            {"name": "list_targets", "arguments": {"format": "pptx", "detail": "full"}}});
+        writeln!(stdin, "{call}").unwrap();
+    }
+    // Its pipe is full by then.
+    std::thread::sleep(Duration::from_millis(1000));
+    (child, stdin)
+}
+
+fn ends_within(child: &mut std::process::Child, limit: Duration) -> std::process::ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if begun.elapsed() > limit {
+            child.kill().unwrap();
+            panic!("it did not end within {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// All is drained but the answers, which nobody takes.
+#[test]
+fn a_second_signal_ends_at_once_also_when_the_client_does_not_read() {
+    let (mut child, _stdin) = deaf_client(&mut crate::wire::binary());
+    for _ in 0..2 {
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert!(!ends_within(&mut child, Duration::from_secs(3)).success());
+}
+
+#[test]
+fn the_end_of_input_is_bounded_also_when_the_client_does_not_read() {
+    let (mut child, stdin) =
+        deaf_client(crate::wire::binary().env("DECKPROBE_MCP_DRAIN_MS", "500"));
+    drop(stdin);
+    // The drain time and two seconds for the last words, not the SDK's five on top.
+    assert!(ends_within(&mut child, Duration::from_millis(5500)).success());
+}
+
 #[test]
 fn a_killed_server_takes_its_busy_child_with_it() {
     let chaos = Chaos::new();

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::super::arguments::excerpt;
 use super::ledger::Ledger;
 use super::lines::{Line, LineReader};
 use super::splice::{SpliceHere, render};
@@ -111,6 +112,8 @@ impl StdioTransport {
                 () = ledger.settled() => return None,
                 () = tokio::time::sleep_until(until) => {
                     tracing::warn!("some calls were not answered before the drain time was over");
+                    // Nothing more is written: a client that does not read holds up nothing now.
+                    self.ledger.broke();
                     return None;
                 }
                 line = next_line(&ledger, &mut self.lines), if !self.ended => match line {
@@ -162,7 +165,8 @@ impl StdioTransport {
             JsonRpcMessage::Request(request) => {
                 if !self.ledger.open(request.id.clone(), bytes) {
                     // An error with this id would be taken for the answer to the first request.
-                    let text = format!("id {} is already in use by a request", request.id);
+                    let id = excerpt(&request.id.to_string());
+                    let text = format!("id {id} is already in use by a request");
                     self.refuse(ErrorData::invalid_request(text, None), None);
                     return None;
                 }
@@ -245,10 +249,13 @@ async fn write(
     let (line, answers) = render(message)?;
     let queued = ledger.queue(line.len());
     let mut output = output.lock().await;
-    let mut outcome = output.write_all(&line).await;
-    if outcome.is_ok() {
-        outcome = output.flush().await;
-    }
+    let outcome = tokio::select! {
+        biased;
+        // The client has left or was given up, which was said once. Half a line may stand there, but
+        // nothing comes behind it.
+        () = ledger.broken() => Ok(()),
+        outcome = put(&mut output, &line) => outcome,
+    };
     drop(output);
     if let Err(error) = &outcome {
         // The client closed its end, which is an ordinary way to leave.
@@ -260,6 +267,11 @@ async fn write(
     }
     drop(queued);
     outcome
+}
+
+async fn put(output: &mut Output, line: &[u8]) -> io::Result<()> {
+    output.write_all(line).await?;
+    output.flush().await
 }
 
 impl Transport<RoleServer> for StdioTransport {
