@@ -21,6 +21,8 @@ use crate::contract::{Envelope, ErrorCode, Record};
 
 /// Longest time that one path may take to resolve.
 const LIMIT: Duration = Duration::from_secs(5);
+/// Longest path, in bytes: no system opens a longer one, and walking along it would cost for nothing.
+const LONGEST: usize = if cfg!(windows) { 3 * 32_767 } else { 4095 };
 /// Most checks at once. One that blocks for ever keeps its place, so this also bounds stuck threads.
 const AT_ONCE: usize = 64;
 
@@ -97,6 +99,10 @@ fn refuse_what_is_no_path(requested: &str) -> Result<(), Envelope> {
     let invalid = |message: String| Err(Envelope::new(ErrorCode::McpInvalidArgument, message));
     if requested.is_empty() {
         return invalid("path is empty; give the path of a file".into());
+    }
+    if requested.len() > LONGEST {
+        let got = requested.len();
+        return invalid(format!("path has {got} bytes; at most {LONGEST}"));
     }
     if requested.contains('\0') {
         return invalid("path holds a NUL character, which no file name can".into());

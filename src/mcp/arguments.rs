@@ -11,6 +11,10 @@ use crate::contract::{Envelope, ErrorCode};
 
 /// Longest excerpt of a value that is shown in a message, in characters.
 const EXCERPT: usize = 80;
+/// Most unknown keys that are named in a message.
+const NAMED: usize = 8;
+/// Longest name that is compared with the known ones, in bytes: comparing takes time and memory.
+const COMPARED: usize = 64;
 
 /// The arguments of one call, all keys known.
 #[derive(Debug)]
@@ -36,10 +40,12 @@ impl Arguments {
         if unknown.is_empty() {
             return Ok(Self { map });
         }
-        let named: Vec<String> = unknown
-            .iter()
-            .map(|key| name_unknown(key, accepted))
-            .collect();
+        let first = || unknown.iter().take(NAMED);
+        let mut named: Vec<String> = first().map(|key| name_unknown(key, accepted)).collect();
+        if unknown.len() > NAMED {
+            named.push(format!("and {} more", unknown.len() - NAMED));
+        }
+        let shown: Vec<String> = first().map(|key| excerpt(key)).collect();
         let has = if accepted.is_empty() {
             "it takes no arguments".into()
         } else {
@@ -47,7 +53,7 @@ impl Arguments {
         };
         Err(ErrorData::invalid_params(
             format!("{tool}: unknown argument {}; {has}", named.join(", ")),
-            Some(json!({"unknown": unknown, "accepted": accepted})),
+            Some(json!({"unknown": shown, "accepted": accepted})),
         ))
     }
 
@@ -157,6 +163,9 @@ pub(super) fn invalid(message: impl Into<String>) -> Envelope {
 
 /// The known name that an unknown one is most likely meant to be.
 pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    if unknown.len() > COMPARED {
+        return None;
+    }
     let typed = unknown.to_ascii_lowercase().replace('-', "_");
     let begins = |name: &&&str| typed.len() >= 3 && name.starts_with(&typed);
     if let Some(name) = known.iter().find(begins) {
@@ -171,7 +180,7 @@ pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 fn name_unknown(key: &str, accepted: &[&str]) -> String {
-    let shown = excerpt(&format!("{key:?}"));
+    let shown = quoted(key);
     match nearest(key, accepted) {
         Some(meant) => format!("{shown} (did you mean {meant}?)"),
         None => shown,
@@ -190,7 +199,13 @@ fn show(value: &Value) -> String {
     format!("{kind} {}", excerpt(&value.to_string()))
 }
 
-fn excerpt(text: &str) -> String {
+/// What a caller wrote, for a message: quoted, escaped and bounded.
+pub(super) fn quoted(text: &str) -> String {
+    format!("{:?}", excerpt(text))
+}
+
+/// The beginning of a text that is too long for a message.
+pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),

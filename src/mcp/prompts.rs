@@ -5,7 +5,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::arguments::nearest;
+use super::arguments::{nearest, quoted};
 
 const TRIAGE: &str = "triage_document";
 const INVENTORY: &str = "inventory_folder";
@@ -107,8 +107,9 @@ impl<'a> Given<'a> {
                     .unwrap_or_default();
                 let list = accepted.join(", ");
                 return Err(invalid(format!(
-                    "{}: unknown argument {key:?}{meant}; it accepts {list}",
-                    request.name
+                    "{}: unknown argument {}{meant}; it accepts {list}",
+                    request.name,
+                    quoted(key)
                 )));
             }
         }
@@ -134,7 +135,8 @@ fn unknown(name: &str) -> ErrorData {
     let known = [TRIAGE, INVENTORY];
     ErrorData::invalid_params(
         format!(
-            "there is no prompt {name:?}; there are {}",
+            "there is no prompt {}; there are {}",
+            quoted(name),
             known.join(", ")
         ),
         Some(json!({"prompts": known})),

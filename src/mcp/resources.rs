@@ -7,6 +7,7 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::arguments::{excerpt, quoted};
 use super::server::Shared;
 use super::skill;
 use super::tools::format_name;
@@ -141,10 +142,11 @@ fn not_found(uri: &str) -> ErrorData {
     let known = [SCHEMA, FORMATS, POOL, TARGETS_TEMPLATE, skill::URI];
     ErrorData::resource_not_found(
         format!(
-            "there is no resource {uri:?}; there are {}",
+            "there is no resource {}; there are {}",
+            quoted(uri),
             known.join(", ")
         ),
-        Some(json!({"uri": uri})),
+        Some(json!({"uri": excerpt(uri)})),
     )
 }
 

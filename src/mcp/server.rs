@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
+use super::arguments::{excerpt, quoted};
 use super::guard::caught;
 use super::hints::{self, Context};
 use super::outcome::Carrier;
@@ -255,8 +256,9 @@ impl ServerHandler for Server {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        let missing =
-            || ErrorData::invalid_params(format!("there is no skill {:?}", request.uri), None);
+        let missing = || {
+            ErrorData::invalid_params(format!("there is no skill {}", quoted(&request.uri)), None)
+        };
         let mut result = skill::get(&request.uri).ok_or_else(missing)?;
         if is_modern(&context) {
             constant(&mut result.ttl_ms, &mut result.cache_scope);
@@ -280,7 +282,8 @@ impl ServerHandler for Server {
             // The stateless revision has no such method.
             "initialize" if !is_modern(&context) => "protocolVersion, capabilities and clientInfo",
             _ => {
-                return Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, method, None));
+                let named = excerpt(&method);
+                return Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, named, None));
             }
         };
         Err(ErrorData::invalid_params(

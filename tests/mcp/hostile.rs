@@ -173,6 +173,70 @@ fn absurdities() -> Vec<(&'static str, &'static str, Value, i64)> {
     ]
 }
 
+/// What a caller wrote comes back as an excerpt, and comparing it with what there is costs nothing.
+#[test]
+fn what_a_caller_wrote_is_not_repeated_at_length() {
+    let desk = Desk::new();
+    let mut server = Server::open(binary().env("DECKPROBE_MCP_ROOTS", desk.root()));
+    let long = "x".repeat(3_000_000);
+    let tool = |name: &str, arguments: Value| {
+        ("tools/call", json!({"name": name, "arguments": arguments}))
+    };
+    let begun = std::time::Instant::now();
+    for (method, params) in [
+        tool("probe", json!({&long: 1})),
+        tool(
+            "probe",
+            (0..100_000).map(|n| (format!("k{n}"), json!(n))).collect(),
+        ),
+        tool("probe", json!({"path": long})),
+        tool("probe", json!({"path": "a/".repeat(1_500_000)})),
+        tool("probe", json!({"path": "x.pdf", "budget": {&long: 1}})),
+        tool(
+            "probe",
+            json!({"path": "x.pdf", "target_confidence": {&long: 1}}),
+        ),
+        tool("probe", json!({"path": "x.pdf", "level": long})),
+        tool("list_targets", json!({"format": long})),
+        tool(&long, json!({})),
+        ("resources/read", json!({"uri": long})),
+        ("prompts/get", json!({"name": long})),
+        (
+            "prompts/get",
+            json!({"name": "triage_document", "arguments": {&long: "x"}}),
+        ),
+        (&*long, json!({})),
+    ] {
+        let answer = server.request(method, params);
+        let refused = answer["error"].is_object() || answer["result"]["isError"] == true;
+        assert!(refused && answer.to_string().len() < 3000, "{answer:.200}");
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_lean(server.child.id(), "long names");
+    server.finish();
+}
+
+/// Paths that no system opens are not walked along: that took minutes of a thread each, behind the
+/// caller's back, until no path could be checked any more.
+#[test]
+fn endless_paths_do_not_block_the_path_check() {
+    let desk = Desk::new();
+    let mut server = Server::open(binary().env("DECKPROBE_MCP_ROOTS", desk.root()));
+    let endless = format!("{}/{}", desk.path(""), "a/../".repeat(200_000));
+    for _ in 0..70 {
+        server.ask_tool("probe", json!({"path": endless}));
+    }
+    let result = server.tool("probe", json!({"path": desk.path("good.docx")}));
+    assert_ne!(result["isError"], true, "{result}");
+    let (code, message) = server.refusal("probe", json!({"path": endless}));
+    assert_eq!(code, "MCP_INVALID_ARGUMENT", "{message}");
+    server.finish();
+}
+
 #[test]
 fn nonsense_on_stdio_is_answered_and_survived() {
     let mut server = Server::default();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::super::arguments::{Arguments, invalid};
+use super::super::arguments::{Arguments, invalid, quoted};
 use super::{Call, Refusal, read_only};
 use crate::contract::{Envelope, ErrorCode, Reply};
 use crate::supervisor::Discovery;
@@ -71,7 +71,8 @@ pub(in crate::mcp) fn format_name(given: &str) -> Result<String, Envelope> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     if name.is_empty() || name.len() > 32 || name.starts_with('-') || !name.bytes().all(plain) {
         return Err(invalid(format!(
-            "format: got {given:?}; it accepts a format or file extension such as pdf, docx or pptx"
+            "format: got {}; it accepts a format or file extension such as pdf, docx or pptx",
+            quoted(given)
         )));
     }
     Ok(name.to_ascii_lowercase())

@@ -17,6 +17,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
+use super::arguments::quoted;
 use super::hints::{self, Context};
 use super::outcome::Carrier;
 use super::server::Shared;
@@ -137,7 +138,11 @@ pub(super) fn unknown_tool(name: &str) -> ErrorData {
         list_targets::NAME,
     ];
     ErrorData::invalid_params(
-        format!("there is no tool {name:?}; there are {}", known.join(", ")),
+        format!(
+            "there is no tool {}; there are {}",
+            quoted(name),
+            known.join(", ")
+        ),
         Some(json!({"tools": known})),
     )
 }

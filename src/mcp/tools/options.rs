@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::arguments::{Arguments, invalid, nearest, one_word, positive, wrong};
+use super::super::arguments::{Arguments, excerpt, invalid, nearest, one_word, positive, wrong};
 use crate::contract::{Budget, Confidence, Envelope, InvalidOption, Level, ProbeOptions, View};
 
 /// Most targets in one call. All targets of a format together are fewer.
@@ -107,7 +107,7 @@ pub(super) fn read_target_confidence(
     let pairs: Result<Vec<(String, Confidence)>, Envelope> = map
         .into_iter()
         .map(|(target, value)| {
-            let field = format!("target_confidence.{target}");
+            let field = format!("target_confidence.{}", excerpt(&target));
             let word = one_word(&field, &value, CONFIDENCES, parse_confidence)?;
             Ok((target, word))
         })
@@ -133,7 +133,7 @@ fn parse_confidence(word: &str) -> Option<Confidence> {
 fn read_budget(members: &serde_json::Map<String, Value>) -> Result<Budget, Envelope> {
     let mut budget = Budget::default();
     for (key, value) in members {
-        let field = format!("budget.{key}");
+        let field = format!("budget.{}", excerpt(key));
         let slot = match key.as_str() {
             "max_physical_bytes" => &mut budget.max_physical_bytes,
             "max_expanded_bytes" => &mut budget.max_expanded_bytes,
