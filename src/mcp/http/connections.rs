@@ -1,4 +1,5 @@
-//! Accepts connections: at most so many, with a limit on how long headers may take.
+//! Accepts connections: at most so many, with limits on how long headers may take and how long an
+//! answer may lie unread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+
+use super::patient::Patient;
 
 /// Longest time for the head of a request, from its first byte or from the end of the last one.
 const HEADER_TIME: Duration = Duration::from_secs(15);
@@ -70,12 +73,15 @@ pub(super) async fn serve(
 fn connection(
     stream: TcpStream,
     router: Router,
-) -> http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>> {
+) -> http1::Connection<TokioIo<Patient<TcpStream>>, TowerToHyperService<Router>> {
     // Answers are small and written at once: waiting for more costs 40 ms a call.
     let _unsupported = stream.set_nodelay(true);
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(
+            TokioIo::new(Patient::new(stream)),
+            TowerToHyperService::new(router),
+        )
 }

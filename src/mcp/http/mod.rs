@@ -8,6 +8,7 @@
 mod connections;
 mod gate;
 mod pages;
+mod patient;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
