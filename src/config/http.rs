@@ -1,9 +1,10 @@
 //! The HTTP side's settings: safe by default, and strict as soon as others can reach it.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use axum::http::Uri;
 use subtle::ConstantTimeEq;
 
 use super::reader::Reader;
@@ -54,6 +55,18 @@ impl fmt::Debug for Token {
 }
 
 impl HttpSettings {
+    /// Reads the variables for their problems alone: what would stop `serve --http` is told by every
+    /// other command too. A token file is left alone, since it may be for another user's eyes.
+    pub(super) fn check(read: &mut Reader<'_>) {
+        if read.path("DECKPROBE_MCP_HTTP_TOKEN_FILE").is_none() {
+            token(read);
+        }
+        hosts(read, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        origins(read);
+        timeout(read);
+        max_requests(read);
+    }
+
     pub(super) fn load(read: &mut Reader<'_>, address: SocketAddr, config: &Config) -> Self {
         let inline = config.inline_bytes.unwrap_or(0);
         let max_body = inline / 3 * 4 + BODY_BESIDE_INLINE;
@@ -61,19 +74,11 @@ impl HttpSettings {
             address,
             token: token(read),
             hosts: hosts(read, address),
-            origins: list(read, "DECKPROBE_MCP_HTTP_ORIGINS"),
-            timeout: ms(read, "DECKPROBE_MCP_HTTP_TIMEOUT_MS", 120_000, 1),
-            max_requests: super::count(read, "DECKPROBE_MCP_HTTP_MAX_REQUESTS", 256, 1, 65_536),
+            origins: origins(read),
+            timeout: timeout(read),
+            max_requests: max_requests(read),
             max_body: usize::try_from(max_body).unwrap_or(usize::MAX),
         };
-        for origin in &settings.origins {
-            if !origin.contains("://") && origin != "null" {
-                read.problem(format!(
-                    "DECKPROBE_MCP_HTTP_ORIGINS entry {origin:?} is not accepted: an origin with its \
-                     scheme, such as https://app.example:443 or http://localhost:*"
-                ));
-            }
-        }
         if !address.ip().is_loopback() {
             settings.demand_protection(read, config);
         }
@@ -101,6 +106,60 @@ impl HttpSettings {
                  DECKPROBE_MCP_HTTP_HOSTS to them, separated by commas, or to * for any"
             ));
         }
+    }
+}
+
+fn timeout(read: &mut Reader<'_>) -> Duration {
+    ms(read, "DECKPROBE_MCP_HTTP_TIMEOUT_MS", 120_000, 1)
+}
+
+fn max_requests(read: &mut Reader<'_>) -> usize {
+    super::count(read, "DECKPROBE_MCP_HTTP_MAX_REQUESTS", 256, 1, 65_536)
+}
+
+fn origins(read: &mut Reader<'_>) -> Vec<String> {
+    let name = "DECKPROBE_MCP_HTTP_ORIGINS";
+    let origins = list(read, name);
+    for origin in origins.iter().filter(|origin| !is_origin(origin)) {
+        read.problem(format!(
+            "{name} entry {origin:?} is not accepted: an origin with its scheme and no path, such as \
+             https://app.example:443 or http://localhost:*"
+        ));
+    }
+    origins
+}
+
+/// Whether an entry can match an `Origin` at all: `null`, or scheme, host and perhaps a port.
+fn is_origin(entry: &str) -> bool {
+    if entry == "null" {
+        return true;
+    }
+    let Ok(uri) = entry.strip_suffix(":*").unwrap_or(entry).parse::<Uri>() else {
+        return false;
+    };
+    match (uri.scheme_str(), uri.authority()) {
+        (Some(_), Some(authority)) => {
+            is_host(authority.as_str()) && uri.path() == "/" && uri.query().is_none()
+        }
+        _ => false,
+    }
+}
+
+/// Whether an entry can match a `Host` at all: a name or an address, perhaps with a port.
+fn is_host(entry: &str) -> bool {
+    let is_name = |name: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        !name.is_empty() && name.bytes().all(plain)
+    };
+    let bare = entry
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if bare.unwrap_or(entry).parse::<IpAddr>().is_ok() || entry.parse::<SocketAddr>().is_ok() {
+        return true;
+    }
+    match entry.split_once(':') {
+        Some((name, port)) => is_name(name) && port.parse::<u16>().is_ok(),
+        None => is_name(entry),
     }
 }
 
@@ -146,7 +205,14 @@ fn hosts(read: &mut Reader<'_>, address: SocketAddr) -> Vec<String> {
     if allows_any_host(read) {
         return Vec::new();
     }
-    let named = list(read, "DECKPROBE_MCP_HTTP_HOSTS");
+    let name = "DECKPROBE_MCP_HTTP_HOSTS";
+    let named = list(read, name);
+    for host in named.iter().filter(|host| !is_host(host)) {
+        read.problem(format!(
+            "{name} entry {host:?} is not accepted: a host name or address with or without a port, such \
+             as probe.example:8443, or a single * for any"
+        ));
+    }
     if address.ip().is_unspecified() {
         return named;
     }

@@ -141,8 +141,11 @@ impl Config {
             warnings: Vec::new(),
         };
         #[cfg(feature = "http")]
-        if let Some(address) = overrides.http {
-            config.http = Some(HttpSettings::load(&mut read, address, &config));
+        match overrides.http {
+            Some(address) => {
+                config.http = Some(HttpSettings::load(&mut read, address, &config));
+            }
+            None => HttpSettings::check(&mut read),
         }
         read.finish()?;
         config.warnings = advice::warnings(&config, set);
@@ -236,10 +239,10 @@ fn log(read: &mut Reader<'_>, overrides: &Overrides) -> LogSettings {
     let filter = read
         .text(name)
         .unwrap_or_else(|| overrides.log.unwrap_or("info").into());
-    if let Err(error) = filter.parse::<tracing_subscriber::filter::Targets>() {
+    if let Some(why) = filter_problem(&filter) {
         read.problem(format!(
             "{name}={filter:?} is not accepted: a level (error, warn, info, debug, trace, off) or \
-             target=level pairs separated by commas ({error})"
+             target=level pairs separated by commas ({why})"
         ));
     }
     LogSettings {
@@ -250,6 +253,20 @@ fn log(read: &mut Reader<'_>, overrides: &Overrides) -> LogSettings {
             LogFormat::Text,
         ),
     }
+}
+
+/// What is wrong with a log filter. A word that is no level would be taken for a target of that name,
+/// and `warning` for `warn` would turn everything off.
+fn filter_problem(filter: &str) -> Option<String> {
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    let is_pair_or_level = |entry: &&str| {
+        entry.contains('=') || (!entry.is_empty() && entry.parse::<LevelFilter>().is_ok())
+    };
+    if let Some(entry) = filter.split(',').find(|entry| !is_pair_or_level(entry)) {
+        return Some(format!("{entry:?} is no level"));
+    }
+    let error = filter.parse::<Targets>().err()?;
+    Some(error.to_string())
 }
 
 fn ms(read: &mut Reader<'_>, name: &str, default: u64, least: u64) -> Duration {

@@ -50,9 +50,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a problem that was found elsewhere.
+    /// Notes a problem, once: a variable may be read in two places.
     pub(super) fn problem(&mut self, problem: impl Into<String>) {
-        self.problems.push(problem.into());
+        let problem = problem.into();
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// A whole number with a unit, or the default when the variable is not set.

@@ -68,6 +68,34 @@ fn every_bad_value_is_in_the_one_message_with_value_unit_and_range() {
 }
 
 #[test]
+fn a_log_filter_is_made_of_levels_and_pairs() {
+    let log = |filter: &str| load(&[("DECKPROBE_MCP_LOG", filter)]);
+    for good in [
+        "info",
+        "OFF",
+        "2",
+        "warn,rmcp=trace",
+        "deckprobe_mcp::supervisor=debug",
+    ] {
+        assert!(log(good).is_ok(), "{good:?}");
+    }
+    // Words that are no levels would be targets of that name, and all the rest would be silent.
+    for bad in [
+        "",
+        "warning",
+        "verbose",
+        ",",
+        "info,",
+        "info, debug",
+        "a=debug,b",
+        "a=loud",
+    ] {
+        let error = log(bad).unwrap_err().to_string();
+        assert!(error.contains("DECKPROBE_MCP_LOG="), "{bad:?}: {error}");
+    }
+}
+
+#[test]
 fn zero_means_never_where_the_table_says_so() {
     let pool = load(&[
         ("DECKPROBE_MCP_IDLE_MS", "0"),
@@ -218,6 +246,53 @@ mod http {
                 .any(|host| host == "probe.example:8443")
         );
         assert!(settled.token.is_some());
+    }
+
+    #[test]
+    fn hosts_and_origins_are_such_as_a_request_can_have() {
+        let hosts = "probe.example,a-b.c:8443,LOCALHOST,10.0.0.1:80,[::1]:3930,::1,[fe80::1]";
+        let origins =
+            "https://app.example:443,http://localhost:*,null,https://[::1]:9,app://x,https://a/";
+        let (hosts_at, origins_at) = ("DECKPROBE_MCP_HTTP_HOSTS", "DECKPROBE_MCP_HTTP_ORIGINS");
+        let http = serve(&[(hosts_at, hosts), (origins_at, origins)], "127.0.0.1:0").unwrap();
+        assert!(http.hosts.iter().any(|host| host == "a-b.c:8443"));
+        for (name, bad) in [
+            (hosts_at, "*,probe.example"),
+            (hosts_at, "http://probe.example"),
+            (hosts_at, "probe.example/"),
+            (hosts_at, "a b"),
+            (hosts_at, "a:99999"),
+            (hosts_at, "a:"),
+            (hosts_at, "me@a"),
+            (origins_at, "*"),
+            (origins_at, "app.example"),
+            (origins_at, "https://"),
+            (origins_at, "https://a/path"),
+            (origins_at, "https://a b"),
+            (origins_at, "https://a:99999"),
+            (origins_at, "https://*.a"),
+        ] {
+            let error = serve(&[(name, bad)], "127.0.0.1:0")
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(name), "{bad:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn bad_http_variables_stop_other_commands_too_but_a_token_file_is_left_alone() {
+        let error = load(&[
+            ("DECKPROBE_MCP_HTTP_TIMEOUT_MS", "2m"),
+            ("DECKPROBE_MCP_HTTP_MAX_REQUESTS", "0"),
+            ("DECKPROBE_MCP_HTTP_HOSTS", "a b"),
+            ("DECKPROBE_MCP_HTTP_ORIGINS", "*"),
+            ("DECKPROBE_MCP_HTTP_TOKEN", "short"),
+        ])
+        .unwrap_err();
+        assert_eq!(error.problems.len(), 5, "{error}");
+        assert!(load(&[("DECKPROBE_MCP_HTTP_TOKEN_FILE", "/no/such/file")]).is_ok());
+        let empty = load(&[("DECKPROBE_MCP_HTTP_TOKEN_FILE", "")]).unwrap_err();
+        assert_eq!(empty.problems.len(), 1, "{empty}");
     }
 
     #[test]
