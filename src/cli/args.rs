@@ -1,5 +1,6 @@
 //! The command line as `clap` sees it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -58,7 +59,7 @@ pub(super) struct ServeArgs {
 pub(super) struct ProbeArgs {
     /// Paths of the documents.
     #[arg(required = true, value_name = "PATH")]
-    pub(super) paths: Vec<String>,
+    pub(super) paths: Vec<OsString>,
     /// What to find out: target names and presets such as @summary.
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     pub(super) targets: Vec<String>,

@@ -1,5 +1,6 @@
 //! `doctor`: does the set-up work? Says what was found and proves it with one real probe.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -137,6 +138,19 @@ impl Findings {
 
     fn print(&self, json: bool) -> ExitCode {
         let failed = self.0.iter().any(|finding| finding.state == State::Failed);
+        let code = if failed {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        };
+        match say(&self.text(json, failed), code) {
+            Ok(()) => code,
+            Err(code) => code,
+        }
+    }
+
+    fn text(&self, json: bool, failed: bool) -> String {
+        let mut out = String::new();
         if json {
             #[derive(Serialize)]
             struct Report<'a> {
@@ -147,7 +161,7 @@ impl Findings {
                 healthy: !failed,
                 findings: &self.0,
             };
-            say(&(serde_json::to_string(&report).unwrap_or_default() + "\n"));
+            out = serde_json::to_string(&report).unwrap_or_default() + "\n";
         } else {
             for Finding { what, state, text } in &self.0 {
                 let mark = match state {
@@ -157,14 +171,11 @@ impl Findings {
                 };
                 // Texts may quote a document or an engine: nothing in them may steer the terminal.
                 let text: String = text.chars().flat_map(shown).collect();
-                say(&format!("{mark}  {what:<14} {text}\n"));
+                // Writing to a string cannot fail.
+                let _infallible = writeln!(out, "{mark}  {what:<14} {text}");
             }
         }
-        if failed {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
-        }
+        out
     }
 }
 

@@ -13,6 +13,7 @@ mod serve;
 
 use std::ffi::OsString;
 use std::future::Future;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -42,10 +43,12 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(std::iter::once(program).chain(args)) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version go to stdout with status 0, errors to stderr with 2. Nobody is left
-            // to tell when even that fails.
-            let _closed = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+            // Help and version go to stdout with status 0, errors to stderr with 2.
+            let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            return match error.print() {
+                Err(why) if why.kind() != ErrorKind::BrokenPipe => unsaid(&why),
+                _ => ExitCode::from(code),
+            };
         }
     };
     match cli.command {
@@ -133,11 +136,25 @@ fn complain(message: &str) {
     let _closed = writeln!(std::io::stderr(), "deckprobe-mcp: {message}");
 }
 
-/// Text on stdout. A closed pipe is an ordinary end.
-fn say(text: &str) {
+/// Text on stdout.
+///
+/// # Errors
+/// The status to end with: the one that is given when the reader has left, which is an ordinary end,
+/// and a failure when the text could not be written (a full disk).
+fn say(text: &str, so_far: ExitCode) -> Result<(), ExitCode> {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
-    let _closed = stdout
+    let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => so_far,
+        _ => unsaid(&error),
+    })
+}
+
+/// The status of a command whose output is lost.
+fn unsaid(error: &std::io::Error) -> ExitCode {
+    complain(&format!("the output cannot be written: {error}"));
+    ExitCode::FAILURE
 }

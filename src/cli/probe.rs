@@ -1,5 +1,6 @@
 //! `probe`: what the MCP tool does, for people. One JSON value a document on stdout.
 
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::args::{ConfidenceArg, LevelArg, ProbeArgs, ViewArg};
 use super::{USAGE, block_on, complain, configure, say};
 use crate::access::Access;
 use crate::config::Config;
-use crate::contract::{InvalidOption, ProbeOptions, Reply, indent};
+use crate::contract::{Envelope, ErrorCode, InvalidOption, ProbeOptions, Record, Reply, indent};
 use crate::supervisor::{Supervisor, Waiting};
 
 pub(super) fn run(args: &ProbeArgs) -> ExitCode {
@@ -57,21 +58,37 @@ async fn print_reports(
     access: &Access,
     supervisor: &Supervisor,
 ) -> ExitCode {
-    let records = join_all(args.paths.iter().map(|path| access.admit(path))).await;
+    let records = join_all(args.paths.iter().map(|path| admit(access, path))).await;
     let mut batch = match supervisor.batch(records, options) {
         Ok(batch) => batch,
         Err(envelope) => {
             let reply = Reply::from_envelope(&envelope, &supervisor.tool_version());
-            say(&format!("{}\n", reply.json()));
-            return ExitCode::from(envelope.code.exit_code());
+            let code = ExitCode::from(envelope.code.exit_code());
+            return match say(&format!("{}\n", reply.json()), code) {
+                Ok(()) => code,
+                Err(code) => code,
+            };
         }
     };
     let pretty = args.pretty || std::io::stdout().is_terminal();
     let mut printer = Printer::new(args.paths.len(), pretty);
     while let Some((at, reply)) = batch.next().await {
-        printer.take(at, reply);
+        // Nobody reads what is left: it is not probed either.
+        if let Err(code) = printer.take(at, reply) {
+            return code;
+        }
     }
     printer.finish()
+}
+
+async fn admit(access: &Access, path: &OsStr) -> Result<Record, Envelope> {
+    match path.to_str() {
+        Some(path) => access.admit(path).await,
+        None => Err(Envelope::new(
+            ErrorCode::McpPathUnreadable,
+            format!("{path:?} is not valid UTF-8, which an engine cannot be given"),
+        )),
+    }
 }
 
 /// Prints replies in the order of the input as soon as their turn comes.
@@ -98,7 +115,7 @@ impl Printer {
         }
     }
 
-    fn take(&mut self, at: usize, reply: Reply) {
+    fn take(&mut self, at: usize, reply: Reply) -> Result<(), ExitCode> {
         let status = u8::try_from(reply.head().exit_code).unwrap_or(u8::MAX);
         self.worst = self.worst.max(status);
         self.done += 1;
@@ -107,13 +124,15 @@ impl Printer {
         }
         while let Some(reply) = self.waiting.get_mut(self.next).and_then(Option::take) {
             self.next += 1;
+            let so_far = ExitCode::from(self.worst);
             if self.pretty {
-                say(&format!("{}\n", indent(reply.json())));
+                say(&format!("{}\n", indent(reply.json())), so_far)?;
             } else {
-                say(&format!("{}\n", reply.json()));
+                say(&format!("{}\n", reply.json()), so_far)?;
             }
         }
         self.show_progress();
+        Ok(())
     }
 
     fn show_progress(&self) {

@@ -42,6 +42,49 @@ fn probe_prints_one_json_value_a_document_in_order_and_the_worst_status() {
     assert_eq!(hostile.status.code(), Some(2));
 }
 
+/// A full disk is told; a reader that leaves is an ordinary end, and what nobody reads is not probed.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure_and_a_reader_that_leaves_is_not() {
+    let desk = Desk::new();
+    let good = desk.path("good.docx");
+    for args in [
+        &["probe", &good][..],
+        &["doctor"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let output = binary().args(args).stdout(full.unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("cannot be written"), "{args:?}: {said}");
+
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = binary().args(args).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_utf8_spoils_no_other() {
+    use std::os::unix::ffi::OsStrExt;
+    let desk = Desk::new();
+    let output = binary()
+        .arg("probe")
+        .arg(std::ffi::OsStr::from_bytes(b"/tmp/\xff.pdf"))
+        .arg(desk.path("good.docx"))
+        .output()
+        .unwrap();
+    let replies = lines(&output);
+    assert_eq!(replies[0]["error"]["code"], "MCP_PATH_UNREADABLE");
+    assert_eq!(replies[1]["input"]["display_name"], "good.docx");
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[test]
 fn bad_settings_stop_every_command_with_one_message() {
     let desk = Desk::new();
