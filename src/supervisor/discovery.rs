@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::time::timeout;
 
 use crate::contract::{Envelope, ErrorCode, Reply};
 
 use super::Discovery;
+use super::admission::Refusal;
 use super::core::Core;
 use super::lanes::Lane;
 use super::start;
@@ -49,13 +53,22 @@ impl Core {
         if let Some(known) = self.answers.get(self.engine.generation(), what) {
             return Ok(known);
         }
-        let _one_question = self.answers.asking.lock().await;
+        let begun = Instant::now();
+        let longest = self.settings.queue_timeout;
+        // A question that hangs must not hold up each of those behind it for as long again.
+        let Ok(_one_question) = timeout(longest, self.answers.asking.lock()).await else {
+            let refusal = Refusal::WaitedTooLong {
+                waited: begun.elapsed(),
+                depth: self.admission.load().waiting,
+            };
+            return Err(self.reply(&refusal.envelope()));
+        };
         if let Some(known) = self.answers.get(self.engine.generation(), what) {
             return Ok(known);
         }
         let permit = self
             .admission
-            .acquire(Lane::Interactive, self.settings.queue_timeout)
+            .acquire(Lane::Interactive, longest)
             .await
             .map_err(|refusal| self.reply(&refusal.envelope()))?;
         let asked = self.ask(what).await;

@@ -8,10 +8,12 @@ use super::core::Core;
 use super::failure::StartError;
 use super::keyed_pool::retire_all;
 use super::recycle::Reason;
-use super::resolve::{self, Engine};
+use super::resolve::{self, Engine, Sight};
 
 /// How often the file on disk is looked at, while there are calls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a file that proved to be no usable engine is left alone, unless it changes again.
+const REFUSED_FOR: Duration = Duration::from_secs(30);
 
 /// The resolved engine. A failed search is not remembered here: the breaker paces the next one.
 #[derive(Default)]
@@ -27,6 +29,8 @@ pub(super) struct EngineCell {
 struct Known {
     engine: Option<Arc<Engine>>,
     looked: Option<Instant>,
+    /// What was on disk when a new engine was refused, and when that was.
+    refused: Option<(Sight, Instant)>,
 }
 
 impl EngineCell {
@@ -58,6 +62,18 @@ impl EngineCell {
             known.looked = Some(now);
         }
         due
+    }
+
+    /// Whether this very sight was refused a moment ago: looking again would start a process for it
+    /// every second.
+    fn was_refused(&self, sight: &Sight) -> bool {
+        let known = self.lock();
+        let refused = known.refused.as_ref();
+        refused.is_some_and(|(seen, at)| seen == sight && at.elapsed() < REFUSED_FOR)
+    }
+
+    fn note_refused(&self, sight: Sight) {
+        self.lock().refused = Some((sight, Instant::now()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -114,7 +130,9 @@ impl Core {
         self.tracker.spawn(async move {
             let looked_at = Arc::clone(&engine);
             let outdated = tokio::task::spawn_blocking(move || looked_at.outdated()).await;
-            if let Ok(Some(why)) = outdated {
+            if let Ok(Some((why, sight))) = outdated
+                && !core.engine.was_refused(&sight)
+            {
                 tracing::info!(path = %engine.info.path.display(), "{why}");
                 match core.search(engine.generation + 1).await {
                     Ok(fresh) => {
@@ -125,7 +143,10 @@ impl Core {
                         };
                         retire_all(core.pools.claim_all(old), Reason::Upgraded);
                     }
-                    Err(reason) => tracing::error!(reason, "the new engine is not usable"),
+                    Err(reason) => {
+                        tracing::error!(reason, "the new engine is not usable");
+                        core.engine.note_refused(sight);
+                    }
                 }
             }
             core.engine.looking.store(false, Ordering::Release);

@@ -4,7 +4,8 @@
 //! A supervisor with many threads cannot safely run code between `fork` and `exec`. A fresh process
 //! can: it has one thread, ties its life to its parent, sets limits, gives up rights, and only then
 //! executes the engine (or goes on as the built-in one). What it applied, or why it could not, is the
-//! first line on its stderr, which the supervisor reads and keeps out of the engine's own words.
+//! first line on its stderr, and why it could not become the engine the second; the supervisor reads
+//! both and keeps them out of the engine's own words.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,7 +18,7 @@ use super::os;
 
 /// The hidden subcommand.
 pub(super) const SUBCOMMAND: &str = "launch";
-/// What the launcher's first line on stderr begins with.
+/// What the launcher's lines on stderr begin with.
 pub(super) const MARK: &str = "deckprobe-mcp-launch:";
 /// Stands in place of a program when only the confinement is tried out.
 pub(super) const NOTHING: &str = "@nothing";
@@ -82,7 +83,7 @@ pub struct Applied {
     pub missing: Vec<String>,
 }
 
-/// The launcher's line on stderr.
+/// A line of the launcher on stderr.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Report {

@@ -47,6 +47,9 @@ pub(super) struct Engine {
     script: bool,
 }
 
+/// What tells one file or directory on disk from the next that has its name.
+pub(super) type Sight = Vec<i64>;
+
 struct Candidate {
     kind: EngineKind,
     path: PathBuf,
@@ -165,17 +168,18 @@ impl Engine {
     }
 
     /// What on disk is not what it was when the engine was resolved, if anything. What is gone for the
-    /// moment, as in the middle of an upgrade, does not count.
-    pub(super) fn outdated(&self) -> Option<&'static str> {
-        let is_another = |path, was: &[i64]| os::file_identity(path).is_ok_and(|is| is != was);
-        if is_another(&self.file, &self.identity) {
-            return Some("the engine was replaced on disk");
+    /// moment, as in the middle of an upgrade, does not count. With it comes what is there now.
+    pub(super) fn outdated(&self) -> Option<(&'static str, Sight)> {
+        let file = os::file_identity(&self.file).ok();
+        if let Some(is) = file.filter(|is| *is != self.identity) {
+            return Some(("the engine was replaced on disk", is));
         }
         let moved = |(root, was): &(PathBuf, Vec<i64>)| {
-            os::directory_identity(root).is_ok_and(|is| is != *was)
+            let is = os::directory_identity(root).ok();
+            is.filter(|is| is != was)
         };
-        let moved = self.roots.iter().any(moved);
-        moved.then_some("a root was replaced on disk")
+        let moved = self.roots.iter().find_map(moved);
+        moved.map(|is| ("a root was replaced on disk", is))
     }
 
     fn spec(&self, settings: &Settings) -> Spec {
@@ -348,8 +352,11 @@ async fn examine(
         .map_err(|why| refuse(&why))?;
     if !answer.status.success() {
         let (how, _) = os::describe_exit(answer.status);
-        let words = &answer.words;
-        return Err(refuse(&format!("asked for its version it {how}: {words}")));
+        let words = match answer.words.as_str() {
+            "" => String::new(),
+            words => format!(": {words}"),
+        };
+        return Err(refuse(&format!("asked for its version it {how}{words}")));
     }
     let version = version_in(kind, &answer.output);
     engine.info.tool_version = version.map_err(|why| refuse(&why))?;

@@ -15,7 +15,7 @@ const LONGEST_MARK: usize = 16 * 1024;
 /// A bounded memory of stderr.
 #[derive(Default)]
 pub(super) struct Words {
-    /// The first line while it is incomplete; `None` once it has been looked at.
+    /// The launcher's next line while it is incomplete; `None` once it has nothing more to say.
     first_line: Option<Vec<u8>>,
     tail: VecDeque<u8>,
     applied: Option<Applied>,
@@ -46,9 +46,14 @@ impl Words {
             .strip_prefix(MARK.as_bytes())
             .and_then(|json| serde_json::from_slice(json).ok());
         match report {
-            Some(Report::Applied(applied)) => self.applied = Some(applied),
+            Some(Report::Applied(applied)) if self.applied.is_none() => {
+                self.applied = Some(applied);
+                // Why it could not become the engine stands on the next line, if anywhere.
+                self.first_line = Some(Vec::new());
+                return self.hear(rest);
+            }
             Some(Report::Failed(reason)) => self.failed = Some(reason),
-            None => self.keep(&line),
+            _ => self.keep(&line),
         }
         self.keep(rest);
     }
@@ -136,6 +141,31 @@ mod tests {
         words.hear(b"nch:{\"failed\":\"no such file\"}\nthread main panicked");
         assert_eq!(words.launch_failure(), Some("no such file"));
         assert_eq!(words.shown(), "thread main panicked");
+    }
+
+    #[test]
+    fn a_launcher_that_cannot_become_the_engine_says_so_on_its_second_line() {
+        let applied = "deckprobe-mcp-launch:{\"applied\":{}}\n";
+        let applied = applied.replace("{}", &serde_json::to_string(&Applied::default()).unwrap());
+        let mut words = Words::new(true);
+        words.hear(applied.as_bytes());
+        words.hear(b"deckprobe-mcp-launch:{\"failed\":\"no such file\"}\n");
+        assert_eq!(words.launch_failure(), Some("no such file"));
+        assert_eq!(
+            (words.applied(), words.shown().as_str()),
+            (Some(&Applied::default()), "")
+        );
+
+        // What an engine says behind it is its own, whatever it looks like.
+        let mut words = Words::new(true);
+        words.hear(format!("{applied}hello\n{applied}").as_bytes());
+        words.hear(b"deckprobe-mcp-launch:{\"failed\":\"x\"}\n");
+        assert_eq!(words.launch_failure(), None);
+        assert!(
+            words.shown().starts_with("hello\\ndeckprobe"),
+            "{}",
+            words.shown()
+        );
     }
 
     #[test]

@@ -193,6 +193,43 @@ async fn looking_in_needs_no_permit() {
     bench.assert_whole().await;
 }
 
+/// Discovery that hangs: who waits for the answer waits as long as for a permit, not behind everyone.
+#[tokio::test(flavor = "multi_thread")]
+async fn discovery_that_hangs_holds_up_nobody_for_longer_than_the_queue_may() {
+    use std::os::unix::fs::PermissionsExt;
+    let chaos = Chaos::new();
+    let script = chaos.folder().join("mute");
+    let text =
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'deckprobe 2.4.0'; else sleep 600; fi\n";
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bench = Bench::on(chaos, |settings| {
+        settings.bin = Some(script);
+        settings.record_timeout = Duration::from_millis(1500);
+        settings.queue_timeout = Duration::from_millis(300);
+    });
+    bench.supervisor.engine().await.unwrap();
+    let begun = Instant::now();
+    let asked = (0..10).map(|_| bench.supervisor.discover(&Discovery::Formats));
+    let answers = within(futures_util::future::join_all(asked)).await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(6),
+        "not one after the other"
+    );
+    let code = |answer: &Result<_, deckprobe_mcp::contract::Reply>| {
+        answer.as_ref().err().and_then(|reply| reply.head().code)
+    };
+    let told = |wanted| {
+        answers
+            .iter()
+            .filter(|answer| code(answer) == Some(wanted))
+            .count()
+    };
+    assert_eq!(told(ErrorCode::McpEngineFailure), 1);
+    assert_eq!(told(ErrorCode::McpOverloaded), 9);
+    bench.assert_whole().await;
+}
+
 /// Discovery: asked once by a child of its own; errors are the engine's own, and are not remembered.
 #[tokio::test(flavor = "multi_thread")]
 async fn discovery_is_asked_once() {

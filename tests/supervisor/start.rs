@@ -213,6 +213,56 @@ async fn an_old_engine_is_refused_with_its_version() {
     bench.assert_whole().await;
 }
 
+/// A13: the file that took the engine's place does not work. The old children serve on, the file is
+/// tried once and not every second, and a mended one is found at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_that_does_not_work_is_tried_once() {
+    let bench = Bench::on(Chaos::copied(), |_| {});
+    bench.assert_serves("reply~before.pdf").await;
+    let tries = bench.chaos.folder().join("tries");
+    let text = format!("#!/bin/sh\necho >> '{}'\nexit 3\n", tries.display());
+    put_script(&bench.chaos.folder().join("broken"), &text);
+    std::fs::rename(bench.chaos.folder().join("broken"), &bench.chaos.program).unwrap();
+    let tried = || std::fs::read(&tries).unwrap_or_default().len();
+    let begun = Instant::now();
+    let mut n = 0;
+    while tried() == 0 || begun.elapsed() < Duration::from_secs(4) {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        n += 1;
+        bench.assert_serves(&format!("reply~{n}.pdf")).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(tried(), 1, "in {:?}", begun.elapsed());
+    bench.chaos.script("version:2.5.0");
+    bench.chaos.replace();
+    let begun = Instant::now();
+    while json(&bench.probe("reply.pdf").await)["tool_version"] != "2.5.0" {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    bench.assert_whole().await;
+}
+
+/// A1: the engine was there when it was looked for, and is gone when a child is started from it. The
+/// launcher's own words about that are not shown raw.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_gone_is_named_with_the_reason() {
+    for sandbox in [SandboxMode::Off, SandboxMode::Auto] {
+        let bench = Bench::on(Chaos::copied(), |settings| settings.sandbox = sandbox);
+        bench.supervisor.engine().await.unwrap();
+        std::fs::remove_file(&bench.chaos.program).unwrap();
+        let reply = bench.probe("reply.pdf").await;
+        assert_fails(&reply, FAILURE, &["deckprobe (set by", "No such file"]);
+        assert!(!reply.json().contains("launch"), "{}", reply.json());
+        bench.assert_whole().await;
+    }
+}
+
+fn put_script(path: &std::path::Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// A12: a wrapper script; the engine is its child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrapper_script_ends_with_the_engine_behind_it() {
@@ -220,8 +270,7 @@ async fn a_wrapper_script_ends_with_the_engine_behind_it() {
         let chaos = Chaos::new();
         let script = chaos.folder().join("wrapper");
         let text = format!("#!/bin/sh\n'{}' \"$@\"\nexit $?\n", chaos.program.display());
-        std::fs::write(&script, text).unwrap();
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        put_script(&script, &text);
         let bench = Bench::on(chaos, |settings| {
             settings.bin = Some(script);
             settings.record_timeout = Duration::from_millis(600);
