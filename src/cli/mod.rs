@@ -51,13 +51,15 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             };
         }
     };
-    match cli.command {
+    let code = match cli.command {
         None => serve::stdio(&cli.root),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
-    }
+    };
+    telemetry::finish();
+    code
 }
 
 fn engine_main(args: Vec<OsString>) -> ExitCode {

@@ -197,6 +197,36 @@ mod processes {
     }
 }
 
+/// Many clients give us a pipe for stderr and never read it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_does_not_read_our_log_gets_its_answers() {
+    let desk = Desk::new();
+    let (_unread, log) = std::io::pipe().unwrap();
+    let mut command = binary();
+    command.env("DECKPROBE_MCP_LOG", "trace");
+    let mut server = Server::open_with_log(&mut command, log.into());
+    for _ in 0..600 {
+        let result = server.tool("probe", json!({"path": desk.path("good.docx")}));
+        assert_ne!(result["isError"], true, "{result}");
+    }
+    server.finish();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_log_changes_nothing() {
+    let desk = Desk::new();
+    let (reader, log) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = binary();
+    command.env("DECKPROBE_MCP_LOG", "trace");
+    let mut server = Server::open_with_log(&mut command, log.into());
+    let result = server.tool("probe", json!({"path": desk.path("good.docx")}));
+    assert_ne!(result["isError"], true, "{result}");
+    server.finish();
+}
+
 #[test]
 fn a_client_that_closes_our_stdout_is_left_quietly() {
     let mut child = binary()

@@ -38,10 +38,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(command: &mut Command) -> Self {
+        Self::start_with_log(command, Stdio::null())
+    }
+
+    fn start_with_log(command: &mut Command, log: Stdio) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let stdin = child.stdin.take();
@@ -67,6 +71,12 @@ impl Server {
     /// A server that has shaken hands in the newest revision that has a handshake.
     pub(crate) fn open(command: &mut Command) -> Self {
         let mut server = Self::start(command);
+        server.initialize("2025-11-25");
+        server
+    }
+
+    pub(crate) fn open_with_log(command: &mut Command, log: Stdio) -> Self {
+        let mut server = Self::start_with_log(command, log);
         server.initialize("2025-11-25");
         server
     }
