@@ -69,10 +69,10 @@ impl<'p> Header<'p> {
 /// Reads the linearization dictionary if the first object of a file is one, and returns its `L`, the
 /// length that the file had when it was linearized (ISO 32000-2, annex F.3.3).
 pub(crate) fn linearized_length(head: &[u8], header_at: usize) -> Option<u64> {
-    // Most files say nothing of it; an escape could hide the name.
-    let may_say_so =
-        memchr::memmem::find(head, b"Linearized").is_some() || memchr::memchr(b'#', head).is_some();
-    if !may_say_so {
+    // Most files say nothing of it. `z` is the rarest character of the name, and the first one that an
+    // escape could hide it behind is `#`.
+    let may_be_name = |at: usize| head[at] == b'#' || head[..=at].ends_with(b"Lineariz");
+    if !memchr::memchr2_iter(b'z', b'#', head).any(may_be_name) {
         return None;
     }
     let mut lexer = Lexer::new(head, header_at);

@@ -70,6 +70,20 @@ pub(crate) fn filters<'p>(
     dict: &Dict<'p>,
     resolve: &mut dyn FnMut(&Object<'p>) -> Result<Object<'p>>,
 ) -> Result<Option<Vec<Filter>>> {
+    // Nearly all streams: one filter, said in place.
+    if let (Some(name), None | Some(Object::Dict(_))) =
+        (dict.name(b"Filter"), dict.get(b"DecodeParms"))
+        && !dict.has(b"DP")
+    {
+        let parameters = match dict.get(b"DecodeParms") {
+            Some(Object::Dict(parameters)) => Parameters::read(parameters, resolve)?,
+            _ => Parameters::default(),
+        };
+        let Some(name) = FilterName::parse(&name.bytes()) else {
+            return Ok(None);
+        };
+        return Ok(Some(parameters.of(name).into_iter().collect()));
+    }
     let names = list(dict, [b"Filter", b"F"], resolve)?;
     let parameters = list(dict, [b"DecodeParms", b"DP"], resolve)?;
     if names.len() > MAX_FILTERS {
@@ -84,18 +98,10 @@ pub(crate) fn filters<'p>(
             Some(Object::Dict(dict)) => Parameters::read(dict, resolve)?,
             _ => Parameters::default(),
         };
-        filters.push(match name {
-            None => return Ok(None),
-            Some(FilterName::Crypt) => continue,
-            Some(FilterName::Flate) => Filter::Flate(parameters.predictor),
-            Some(FilterName::Lzw) => Filter::Lzw {
-                early_change: parameters.early_change,
-                predictor: parameters.predictor,
-            },
-            Some(FilterName::Ascii85) => Filter::Ascii85,
-            Some(FilterName::AsciiHex) => Filter::AsciiHex,
-            Some(FilterName::RunLength) => Filter::RunLength,
-        });
+        let Some(name) = name else {
+            return Ok(None);
+        };
+        filters.extend(parameters.of(name));
     }
     Ok(Some(filters))
 }
@@ -171,6 +177,21 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// The filter of this name. `Crypt` is none here.
+    fn of(&self, name: FilterName) -> Option<Filter> {
+        Some(match name {
+            FilterName::Crypt => return None,
+            FilterName::Flate => Filter::Flate(self.predictor),
+            FilterName::Lzw => Filter::Lzw {
+                early_change: self.early_change,
+                predictor: self.predictor,
+            },
+            FilterName::Ascii85 => Filter::Ascii85,
+            FilterName::AsciiHex => Filter::AsciiHex,
+            FilterName::RunLength => Filter::RunLength,
+        })
+    }
+
     fn read<'p>(
         dict: &Dict<'p>,
         resolve: &mut dyn FnMut(&Object<'p>) -> Result<Object<'p>>,

@@ -275,7 +275,9 @@ impl Xref<'_> {
             }
             if let (Records::Fields(data, widths), Hybrid::No) = (&section.records, section.hybrid)
             {
-                meter.check_clock()?;
+                if data.len() as u64 > CLOCK_STEP {
+                    meter.check_clock()?;
+                }
                 let records = data.chunks_exact(stride(*widths)).skip(skip).take(take);
                 count += records
                     .filter_map(|record| record_entry(record, *widths))

@@ -1,7 +1,9 @@
 //! XMP packets: the few properties that a probe asks for (ISO 16684-1).
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
@@ -74,11 +76,8 @@ impl Fields {
     /// that is the usual case: what the Info dictionary does not say, its twin does not say either.
     fn named_in(self, packet: &[u8]) -> Self {
         let mut named = Self::default();
-        for (_, name, field) in KNOWN {
-            if self.has(*field)
-                && !named.has(*field)
-                && memchr::memmem::find(packet, name.as_bytes()).is_some()
-            {
+        for ((.., field), finder) in KNOWN.iter().zip(FINDERS.iter()) {
+            if self.has(*field) && !named.has(*field) && finder.find(packet).is_some() {
                 named.add(Self::of(&[*field]));
             }
         }
@@ -103,6 +102,14 @@ const KNOWN: &[(&str, &str, Field)] = &[
     (PDFX_ID, "GTS_PDFXVersion", Field::VersionX),
     (PDFX, "GTS_PDFXVersion", Field::VersionX),
 ];
+
+/// Of each line of [`KNOWN`], what finds its local name.
+static FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
+    KNOWN
+        .iter()
+        .map(|(_, name, _)| Finder::new(*name))
+        .collect()
+});
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const DC: &str = "http://purl.org/dc/elements/1.1/";
