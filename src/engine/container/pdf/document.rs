@@ -281,7 +281,7 @@ impl<'p> Document<'p> {
     /// As [`Document::lock`].
     pub(crate) fn text(&self, string: Text<'p>) -> Result<Option<String>> {
         let bytes = string.bytes();
-        let Some(owner) = string.owner else {
+        let Some(owner) = string.owner() else {
             return Ok(Some(text::decode(&bytes)));
         };
         Ok(match self.lock()? {

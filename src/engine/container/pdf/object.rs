@@ -26,10 +26,13 @@ pub(crate) enum Object<'p> {
 /// A string as it stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'p> {
-    pub(super) raw: &'p [u8],
-    pub(super) hex: bool,
-    /// The indirect object that it stands in, where an encrypted document encrypts it.
-    pub(crate) owner: Option<Ref>,
+    raw: &'p [u8],
+    // Number and generation of the owner side by side with the flags: an `Option<Ref>` would make every
+    // object larger.
+    number: u32,
+    generation: u16,
+    hex: bool,
+    owned: bool,
 }
 
 /// A name as it stands in the file, without its slash and with its `#` escapes.
@@ -195,6 +198,24 @@ impl<'p> Dict<'p> {
 }
 
 impl<'p> Text<'p> {
+    pub(super) fn new(raw: &'p [u8], hex: bool, owner: Option<Ref>) -> Self {
+        Self {
+            raw,
+            number: owner.map_or(0, |owner| owner.number),
+            generation: owner.map_or(0, |owner| owner.generation),
+            hex,
+            owned: owner.is_some(),
+        }
+    }
+
+    /// The indirect object that the string stands in, where an encrypted document encrypts it.
+    pub(crate) fn owner(self) -> Option<Ref> {
+        self.owned.then_some(Ref {
+            number: self.number,
+            generation: self.generation,
+        })
+    }
+
     /// The bytes that the string stands for, still encrypted where the document is.
     pub(crate) fn bytes(self) -> Cow<'p, [u8]> {
         if self.hex {

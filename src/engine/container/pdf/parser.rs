@@ -37,6 +37,12 @@ fn put<'p>(place: Place<'_, 'p>, object: Object<'p>) {
     }
 }
 
+/// Adds an element and returns its place. Unlike `push`, this makes it where it stays.
+fn added<T>(items: &mut Vec<T>, element: impl FnMut() -> T) -> Option<&mut T> {
+    items.resize_with(items.len() + 1, element);
+    items.last_mut()
+}
+
 enum Number {
     Int(i64),
     Real(f64),
@@ -113,11 +119,7 @@ impl<'p> Parser<'p> {
     }
 
     fn text(&self, raw: &'p [u8], hex: bool) -> Object<'p> {
-        Object::Text(Text {
-            raw,
-            hex,
-            owner: self.owner,
-        })
+        Object::Text(Text::new(raw, hex, self.owner))
     }
 
     fn element(&mut self) -> Result<(), Flaw> {
@@ -141,13 +143,11 @@ impl<'p> Parser<'p> {
             if let Some(Object::Ref(_)) = items.last()
                 && let Some((number, generation)) = self.lexer.plain_reference()
             {
-                items.push(Object::Ref(Ref { number, generation }));
+                let reference = Ref { number, generation };
+                put(added(&mut items, || Object::Null), Object::Ref(reference));
                 continue;
             }
-            let item = place.is_some().then(|| {
-                items.push(Object::Null);
-                items.last_mut()
-            });
+            let item = place.is_some().then(|| added(&mut items, || Object::Null));
             self.item(depth, item.flatten())?;
         }
     }
@@ -172,11 +172,10 @@ impl<'p> Parser<'p> {
                     if self.lexer.peek() == Some(b'>') {
                         continue;
                     }
-                    let value = (place.is_some() && wanted.has(key)).then(|| {
-                        entries.push((key, Object::Null));
-                        entries.last_mut().map(|(_, value)| value)
-                    });
-                    self.item(depth, value.flatten())?;
+                    let keep = place.is_some() && wanted.has(key);
+                    let entry = keep.then(|| added(&mut entries, || (key, Object::Null)));
+                    let value = entry.flatten().map(|(_, value)| value);
+                    self.item(depth, value)?;
                 }
                 b'>' => {
                     self.lexer.bump();
