@@ -127,3 +127,42 @@ pub(crate) fn container_for(profile: &str) -> (String, Vec<u8>) {
 }
 
 const CFB_SIGNATURE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
+
+/// Checks on the documents of the shared corpus that these rows of the reference reports are about, that
+/// for 95 % of them no more bytes are read than the original engine read.
+#[track_caller]
+pub(crate) fn assert_no_more_is_read(concerns: impl Fn(&Value) -> bool) {
+    let Some(shared) = shared() else { return };
+    for (golden, flags) in [
+        ("metadata-default", &[][..]),
+        ("deep-all", &["-l", "d", "-t", "@all"]),
+        ("header", &["-l", "h", "-t", "@header"]),
+        (
+            "exact-structure",
+            &["-c", "x", "-l", "d", "-t", "@structure"],
+        ),
+    ] {
+        let mut engine = Engine::start(flags);
+        let bytes_of =
+            |report: &Value| report["execution"]["actual_cost"]["physical_bytes_read"].as_u64();
+        let text = std::fs::read_to_string(shared.join(format!("golden/{golden}.jsonl"))).unwrap();
+        let mut more = Vec::new();
+        let mut compared = 0;
+        for row in text.lines() {
+            let row: Value = serde_json::from_str(row).unwrap();
+            let Some(theirs) = bytes_of(&row["report"]).filter(|_| concerns(&row)) else {
+                continue;
+            };
+            let path = row["path"].as_str().unwrap();
+            let report = engine.ask(&json!({ "path": shared.join("corpus").join(path) }));
+            compared += 1;
+            match bytes_of(&report) {
+                Some(ours) if ours > theirs => more.push(format!("{path}: {ours} > {theirs}")),
+                _ => {}
+            }
+        }
+        assert!(compared > 0, "{golden}");
+        let share = 1.0 - more.len() as f64 / f64::from(compared);
+        assert!(share >= 0.95, "{golden}: {share}: {more:#?}");
+    }
+}

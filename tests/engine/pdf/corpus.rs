@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ALL;
-use crate::harness::{Engine, shared, value};
+use crate::harness::{Engine, assert_no_more_is_read, shared, value};
 
 /// Facts that other readers found in the same documents, damaged and encrypted ones among them.
 #[test]
@@ -33,6 +33,11 @@ fn known_facts_of_real_documents_are_found() {
     assert!(facts > 2000, "{facts}");
     let share = (facts - missed.len()) as f64 / facts as f64;
     assert!(share >= 0.995, "{share}: {missed:#?}");
+}
+
+#[test]
+fn no_more_is_read_than_the_original_engine_reads() {
+    assert_no_more_is_read(|row| row["path"].as_str().unwrap().starts_with("pdf/"));
 }
 
 /// Documents with a user password, and such whose empty password opens them, revision 6 included.

@@ -9,7 +9,7 @@ use super::parser::Wanted;
 use super::store::Store;
 use super::stream;
 use super::xref::Entry::{self, At};
-use super::xref::{self, Hybrid, LINE, Records, Section, Xref};
+use super::xref::{self, Hybrid, LINE, Lines, Records, SHORT_RUN, Section, Xref};
 use crate::engine::error::Result;
 
 /// Most sections of a file; each is an incremental update or a gap in the numbers.
@@ -125,12 +125,13 @@ impl<'p> Chain<'p> {
             let Some((records, len)) = read_lines(store, at, count)? else {
                 return Ok(None);
             };
+            let lines_at = at;
             at += len;
             if count == 0 {
                 continue;
             }
             let section = Section {
-                first: numbered_from_one(first, &records),
+                first: numbered_from_one(store, first, lines_at)?,
                 count,
                 records,
                 hybrid: Hybrid::No,
@@ -227,27 +228,36 @@ fn read_trailer<'p>(store: &Store<'p>, at: u64) -> Result<Option<Dict<'p>>> {
 }
 
 /// Some writers begin a table with `1 N` and mean `0 N`: the head of the free list gives it away.
-fn numbered_from_one(first: u64, records: &Records<'_>) -> u64 {
-    let is_head = match records {
-        Records::Lines(lines) => lines.starts_with(b"0000000000 65535 f"),
-        _ => false,
-    };
-    if first == 1 && is_head { 0 } else { first }
+fn numbered_from_one(store: &Store<'_>, first: u64, at: u64) -> Result<u64> {
+    const HEAD: &[u8] = b"0000000000 65535 f";
+    let is_head = first == 1 && store.window(at, HEAD.len())?.starts_with(HEAD);
+    Ok(if is_head { 0 } else { first })
 }
 
-/// Reads the lines of a subsection; returns their length in bytes too.
+/// Reads the lines of a subsection, or of a long one just the first and the last; returns their length
+/// in bytes too.
 fn read_lines<'p>(store: &Store<'p>, at: u64, count: u64) -> Result<Option<(Records<'p>, u64)>> {
     let len = count.saturating_mul(LINE as u64);
     let Ok(len) = usize::try_from(len) else {
         return Ok(None);
     };
+    if len > SHORT_RUN {
+        let last_at = at + (len - LINE) as u64;
+        let end = store.window(last_at, LINE + 64)?;
+        if store.window(at, LINE)?.first_chunk().is_some_and(is_line)
+            && end.first_chunk().is_some_and(is_line)
+            && ends_well(&end[LINE..])
+        {
+            return Ok(Some((Records::Lines(Lines::unread(at, len)), len as u64)));
+        }
+    }
     let window = store.window(at, len.saturating_add(64))?;
     if let Some(lines) = window.get(..len)
         && lines.first_chunk::<LINE>().is_none_or(is_line)
         && lines.last_chunk::<LINE>().is_none_or(is_line)
         && ends_well(&window[len..])
     {
-        return Ok(Some((Records::Lines(lines), len as u64)));
+        return Ok(Some((Records::Lines(Lines::read(lines)), len as u64)));
     }
     // Lines of another length: 19 bytes, or with more white space.
     let mut lexer = Lexer::new(window, 0);

@@ -109,7 +109,7 @@ impl<'p> Document<'p> {
     /// Holds the document to `pdf.max_objects`, before anything is loaded.
     pub(super) fn check_size(&self) -> Result<()> {
         let max = self.settings.max_objects;
-        if self.xref.claimed() > max && self.xref.in_use(self.meter())? > max {
+        if self.xref.claimed() > max && self.xref.in_use(&self.store)? > max {
             return Err(self.meter().exceeded(format_args!(
                 "the document has more than {max} objects (pdf.max_objects)"
             )));
@@ -152,29 +152,43 @@ impl<'p> Document<'p> {
     /// Budget errors.
     pub(crate) fn object_count(&self) -> Result<u64> {
         if !self.scan_completes || !self.settings.repair {
-            return self.xref.in_use(self.meter());
+            return self.xref.in_use(&self.store);
         }
         let found = self.found_entries()?;
-        let only_found = found
-            .keys()
-            .filter(|number| self.xref.lookup(**number).is_none())
-            .count() as u64;
-        Ok(self.xref.in_use(self.meter())? + only_found)
+        let mut only_found = 0;
+        for number in found.keys() {
+            only_found += u64::from(self.entry(*number)?.is_none());
+        }
+        Ok(self.xref.in_use(&self.store)? + only_found)
     }
 
-    /// Whether there may be an object of this number. Nothing is loaded.
-    pub(crate) fn may_exist(&self, number: u32) -> bool {
-        self.scan_completes || self.is_in_use(number)
+    /// Whether there may be an object of this number. It is not loaded.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn may_exist(&self, number: u32) -> Result<bool> {
+        Ok(self.scan_completes || self.is_in_use(number)?)
     }
 
-    /// Whether the cross-reference data have an object of this number. Nothing is loaded.
-    pub(crate) fn is_in_use(&self, number: u32) -> bool {
-        self.xref.is_in_use(number)
+    /// Whether the cross-reference data have an object of this number. It is not loaded.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn is_in_use(&self, number: u32) -> Result<bool> {
+        self.xref.is_in_use(&self.store, number)
     }
 
     /// Whether the cross-reference data say that there is no object of this number any more.
-    pub(crate) fn is_freed(&self, number: u32) -> bool {
-        self.xref.lookup(number) == Some(Entry::Free)
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn is_freed(&self, number: u32) -> Result<bool> {
+        Ok(self.entry(number)? == Some(Entry::Free))
+    }
+
+    /// What the cross-reference data say of an object.
+    pub(super) fn entry(&self, number: u32) -> Result<Option<Entry>> {
+        self.xref.lookup(&self.store, number)
     }
 
     /// The catalogue. `None` when it is encrypted.

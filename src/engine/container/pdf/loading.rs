@@ -58,7 +58,7 @@ impl<'p> Document<'p> {
     }
 
     fn load_number(&self, number: u32, wanted: Wanted) -> Result<Loaded<'p>> {
-        let entry = match self.xref.lookup(number) {
+        let entry = match self.entry(number)? {
             Some(entry) => entry,
             None if self.scan_completes && self.settings.repair => {
                 return Ok(match self.found_entry(number)? {
@@ -111,7 +111,7 @@ impl<'p> Document<'p> {
     /// Whether an object is a dictionary. A large one is not parsed for it.
     pub(super) fn leads_to_dict(&self, object: &Object<'p>) -> Result<bool> {
         if let Object::Ref(reference) = object
-            && let Some(Entry::At(offset)) = self.xref.lookup(reference.number)
+            && let Some(Entry::At(offset)) = self.entry(reference.number)?
         {
             let window = self.store.window(offset.saturating_add(self.shift), 64)?;
             let mut lexer = Lexer::new(window, 0);
@@ -163,7 +163,7 @@ impl<'p> Document<'p> {
         if self.in_container.get() {
             return Ok(None);
         }
-        let place = match self.xref.lookup(number) {
+        let place = match self.entry(number)? {
             Some(Entry::At(offset)) => Some((offset, self.shift)),
             Some(_) => None,
             None => match self.scan.get() {
@@ -325,7 +325,7 @@ impl<'p> Document<'p> {
     /// The value of an integer object, as `Length` refers to. It never looks at stream data, so a
     /// chain of lengths cannot nest.
     fn plain_number(&self, reference: Ref) -> Result<Option<u64>> {
-        match self.xref.lookup(reference.number) {
+        match self.entry(reference.number)? {
             Some(Entry::At(offset)) => {
                 let at = offset.saturating_add(self.shift);
                 let read = indirect::read(&self.store, at, Some(reference.number), Wanted::All)?;

@@ -17,7 +17,7 @@ const BLOCK: u64 = 8 * 1024;
 
 /// Bytes of a block of any file at the level `header`, which looks at the ends of a file and at one
 /// object: there bytes are saved, and not many more system calls made.
-const HEADER_BLOCK: u64 = Header::WITHIN as u64;
+const HEADER_BLOCK: u64 = 512;
 
 /// Bytes of a block.
 fn block_len(source: &Source, level: Level) -> u64 {
@@ -31,13 +31,13 @@ fn block_len(source: &Source, level: Level) -> u64 {
 }
 
 /// How much of the start of a file is worth reading when its signature is looked at: the first block,
-/// which is the whole of a small file; or what the header needs where a budget is tight.
+/// which is the whole of a small file; or what the header needs where that is more, or a budget is tight.
 pub(crate) fn head_len(source: &Source, level: Level) -> usize {
     let budget = source.meter().limits().physical_bytes;
     if budget < 2 * SMALL {
         return Header::WITHIN;
     }
-    usize::try_from(block_len(source, level)).unwrap_or(Header::WITHIN)
+    usize::try_from(block_len(source, level)).map_or(Header::WITHIN, |len| len.max(Header::WITHIN))
 }
 
 /// How often all bytes of a document may be parsed or copied, before it is one that leads to the same
@@ -72,12 +72,18 @@ impl<'p> Store<'p> {
             recent: Cell::new((0, &[])),
             work: Cell::new(0),
         };
-        // What was read to look at the signature may be the first block.
-        if let Some(head) = source.head()
-            && head.len() as u64 >= block.min(source.size())
-        {
-            store.blocks.borrow_mut().insert(0, head);
+        // What was read to look at the signature may be the first blocks.
+        let mut rest = source.head().unwrap_or_default();
+        let mut blocks = store.blocks.borrow_mut();
+        for number in 0.. {
+            let len = block.min(source.size().saturating_sub(number * block));
+            if len == 0 || (rest.len() as u64) < len {
+                break;
+            }
+            blocks.insert(number, rest);
+            rest = tail(0, rest, len).unwrap_or_default();
         }
+        drop(blocks);
         store
     }
 

@@ -1,15 +1,15 @@
 //! Cross-reference data: where each object is (ISO 32000-2, 7.5.4, 7.5.8).
 //!
 //! Sections are kept as the bytes that they are, newest first; an entry is read when it is asked
-//! for. So a table of a hundred thousand lines costs its reading and little more.
+//! for. Of a table of a hundred thousand lines, whoever needs one object reads one line.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 
 use self::Entry::At;
 use super::lexer::decimal;
+use super::store::Store;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// Where an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) enum Hybrid {
 
 pub(super) enum Records<'p> {
     /// Lines of 20 bytes.
-    Lines(&'p [u8]),
+    Lines(Lines<'p>),
     /// Records of an xref stream with the widths of their fields.
     Fields(&'p [u8], [u8; 3]),
     /// Lines of another length.
@@ -80,37 +80,89 @@ struct Piece {
 /// Entries between two looks at the clock.
 const CLOCK_STEP: u64 = 1 << 16;
 
-impl Section<'_> {
+/// A run of well-formed lines, read when they are asked for.
+pub(super) struct Lines<'p> {
+    at: u64,
+    len: usize,
+    whole: OnceCell<&'p [u8]>,
+    /// Lines that were read one by one.
+    single: Cell<u32>,
+}
+
+/// A run that is not longer is read at once.
+pub(super) const SHORT_RUN: usize = 2 * 1024;
+
+/// Who asks for more lines than these one by one will go on asking.
+const MAX_SINGLE: u32 = 16;
+
+impl<'p> Lines<'p> {
+    /// Lines that are there.
+    pub(super) fn read(lines: &'p [u8]) -> Self {
+        Self {
+            at: 0,
+            len: lines.len(),
+            whole: OnceCell::from(lines),
+            single: Cell::new(0),
+        }
+    }
+
+    /// So many bytes of lines at a place of the file.
+    pub(super) fn unread(at: u64, len: usize) -> Self {
+        Self {
+            at,
+            len,
+            whole: OnceCell::new(),
+            single: Cell::new(0),
+        }
+    }
+
+    fn whole(&self, store: &Store<'p>) -> Result<&'p [u8]> {
+        if let Some(lines) = self.whole.get() {
+            return Ok(lines);
+        }
+        let window = store.window(self.at, self.len)?;
+        let lines = &window[..window.len().min(self.len)];
+        Ok(self.whole.get_or_init(|| lines))
+    }
+
+    fn line(&self, store: &Store<'p>, index: usize) -> Result<Option<&'p [u8; LINE]>> {
+        let Some(start) = index.checked_mul(LINE).filter(|start| *start < self.len) else {
+            return Ok(None);
+        };
+        if self.whole.get().is_some() || self.single.get() >= MAX_SINGLE {
+            return Ok(self.whole(store)?[start..].first_chunk());
+        }
+        self.single.set(self.single.get() + 1);
+        Ok(store.window(self.at + start as u64, LINE)?.first_chunk())
+    }
+}
+
+impl<'p> Section<'p> {
     fn covers(&self, number: u64) -> bool {
         number >= self.first && number - self.first < self.count
     }
 
-    /// The line of a number that the section covers, if it has lines of 20 bytes.
-    fn line(&self, number: u64) -> Option<&[u8; LINE]> {
-        let Records::Lines(lines) = &self.records else {
-            return None;
-        };
-        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        lines.get(index.checked_mul(LINE)?..)?.first_chunk()
-    }
-
     /// The entry of a number that the section covers.
-    fn entry(&self, number: u64) -> Option<Entry> {
-        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+    fn entry(&self, store: &Store<'p>, number: u64) -> Result<Option<Entry>> {
+        let index = number.checked_sub(self.first).map(usize::try_from);
+        let Some(Ok(index)) = index else {
+            return Ok(None);
+        };
         let entry = match &self.records {
-            Records::Lines(_) => {
-                let line = self.line(number)?;
-                match line[17] {
-                    b'n' => At(decimal(&line[..10])?),
-                    b'f' => Entry::Free,
-                    _ => return None,
-                }
-            }
-            Records::Fields(data, widths) => fields(data, *widths, index)?,
-            Records::Parsed(entries) => *entries.get(index)?,
+            Records::Lines(lines) => lines.line(store, index)?.and_then(line_entry),
+            Records::Fields(data, widths) => fields(data, *widths, index),
+            Records::Parsed(entries) => entries.get(index).copied(),
         };
         // An object cannot stand at the very start: writers mean "free".
-        Some(if entry == At(0) { Entry::Free } else { entry })
+        Ok(entry.map(|entry| if entry == At(0) { Entry::Free } else { entry }))
+    }
+}
+
+fn line_entry(line: &[u8; LINE]) -> Option<Entry> {
+    match line[17] {
+        b'n' => decimal(&line[..10]).map(At),
+        b'f' => Some(Entry::Free),
+        _ => None,
     }
 }
 
@@ -155,7 +207,7 @@ fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Option<Entry> {
     })
 }
 
-impl Xref<'_> {
+impl<'p> Xref<'p> {
     /// No sections, of a file that has or had such as `kinds` says.
     pub(crate) fn without_sections(kinds: Kinds) -> Self {
         Self {
@@ -165,24 +217,33 @@ impl Xref<'_> {
     }
 
     /// The newest entry of an object; `None` when no section knows it.
-    pub(crate) fn lookup(&self, number: u32) -> Option<Entry> {
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn lookup(&self, store: &Store<'p>, number: u32) -> Result<Option<Entry>> {
         let number = u64::from(number);
-        self.entry(self.piece(number)?.section, number)
+        match self.piece(number) {
+            Some(piece) => self.entry(store, piece.section, number),
+            None => Ok(None),
+        }
     }
 
     /// Whether the newest entry of an object says that there is one.
-    pub(crate) fn is_in_use(&self, number: u32) -> bool {
+    ///
+    /// # Errors
+    /// As [`Xref::lookup`].
+    pub(crate) fn is_in_use(&self, store: &Store<'p>, number: u32) -> Result<bool> {
         let number = u64::from(number);
         let Some(piece) = self.piece(number) else {
-            return false;
+            return Ok(false);
         };
         let section = &self.sections[piece.section];
-        match section.line(number) {
-            Some(line) if section.hybrid == Hybrid::No => is_line_in_use(line),
-            _ => self
-                .entry(piece.section, number)
-                .is_some_and(|entry| entry != Entry::Free),
+        if let (Records::Lines(lines), Hybrid::No) = (&section.records, section.hybrid) {
+            let index = usize::try_from(number - section.first).unwrap_or(usize::MAX);
+            return Ok(lines.line(store, index)?.is_some_and(is_line_in_use));
         }
+        let entry = self.entry(store, piece.section, number)?;
+        Ok(entry.is_some_and(|entry| entry != Entry::Free))
     }
 
     fn piece(&self, number: u64) -> Option<&Piece> {
@@ -193,17 +254,20 @@ impl Xref<'_> {
 
     /// The entry of a number in the newest section that covers it. What is free in the table of a
     /// hybrid file may stand in the xref stream of the same revision (7.5.8.4).
-    fn entry(&self, section: usize, number: u64) -> Option<Entry> {
-        let entry = self.sections[section].entry(number);
+    fn entry(&self, store: &Store<'p>, section: usize, number: u64) -> Result<Option<Entry>> {
+        let entry = self.sections[section].entry(store, number)?;
         if entry != Some(Entry::Free) || self.sections[section].hybrid != Hybrid::Table {
-            return entry;
+            return Ok(entry);
         }
         let hidden = self.sections[section..]
             .iter()
             .skip_while(|section| section.hybrid == Hybrid::Table)
             .take_while(|section| section.hybrid == Hybrid::Stream)
             .find(|section| section.covers(number));
-        hidden.and_then(|section| section.entry(number)).or(entry)
+        Ok(match hidden {
+            Some(section) => section.entry(store, number)?.or(entry),
+            None => entry,
+        })
     }
 
     /// The numbers that the sections cover, ascending, cut so that in each piece one section decides.
@@ -256,8 +320,9 @@ impl Xref<'_> {
     /// Objects in use.
     ///
     /// # Errors
-    /// `BUDGET_EXCEEDED` past the time limit.
-    pub(crate) fn in_use(&self, meter: &Meter) -> Result<u64> {
+    /// Budget and I/O errors.
+    pub(crate) fn in_use(&self, store: &Store<'p>) -> Result<u64> {
+        let meter = store.meter();
         let mut count = 0;
         for piece in self.pieces() {
             let section = &self.sections[piece.section];
@@ -267,7 +332,8 @@ impl Xref<'_> {
             let skip = place(numbers.start.saturating_sub(section.first));
             let take = place(numbers.end.saturating_sub(numbers.start));
             if let (Records::Lines(lines), Hybrid::No) = (&section.records, section.hybrid) {
-                let lines = lines.as_chunks::<LINE>().0.iter().skip(skip).take(take);
+                let lines = lines.whole(store)?.as_chunks::<LINE>().0;
+                let lines = lines.iter().skip(skip).take(take);
                 count += lines
                     .filter(|line| line[17] == b'n' && line[..10] != *b"0000000000")
                     .count() as u64;
@@ -289,7 +355,7 @@ impl Xref<'_> {
                 if number.is_multiple_of(CLOCK_STEP) {
                     meter.check_clock()?;
                 }
-                let entry = self.entry(piece.section, number);
+                let entry = self.entry(store, piece.section, number)?;
                 count += u64::from(entry.is_some_and(|entry| entry != Entry::Free));
             }
         }
@@ -300,10 +366,11 @@ impl Xref<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Level, Limits};
+    use crate::contract::Level;
+    use crate::engine::source::Source;
 
     /// Numbers 3 to 8 in lines, 20 to 25 in records of a stream.
-    fn xref() -> Xref<'static> {
+    fn xref<'p>() -> Xref<'p> {
         const LINES: &[u8] = b"0000000017 00000 n \n0000000000 65535 f \n0000000000 00000 n \n\
             00000x0017 00000 n \n0000000009 00000 x \n9999999999 00000 n \n";
         const RECORDS: &[u8] = &[0, 9, 0, 1, 9, 0, 1, 0, 0, 2, 9, 0, 3, 9, 0, 2, 0, 1];
@@ -314,7 +381,8 @@ mod tests {
             hybrid: Hybrid::No,
         };
         let mut xref = Xref::default();
-        xref.sections.push(section(3, Records::Lines(LINES)));
+        xref.sections
+            .push(section(3, Records::Lines(Lines::read(LINES))));
         xref.sections
             .push(section(20, Records::Fields(RECORDS, [1, 1, 1])));
         xref
@@ -322,17 +390,41 @@ mod tests {
 
     #[test]
     fn what_is_in_use_is_the_same_looked_up_asked_for_and_counted() {
+        let source = Source::for_test("x.pdf", b"");
+        let store = Store::new(&source, Level::Deep);
         let xref = xref();
         let is_object = |number: &u32| {
-            let entry = xref.lookup(*number);
+            let entry = xref.lookup(&store, *number).unwrap();
             entry.is_some_and(|entry| entry != Entry::Free)
         };
         let looked_up: Vec<u32> = (0..40).filter(is_object).collect();
         assert_eq!(looked_up, [3, 8, 21, 23, 25]);
-        let asked: Vec<u32> = (0..40).filter(|number| xref.is_in_use(*number)).collect();
+        let is_in_use = |number: &u32| xref.is_in_use(&store, *number).unwrap();
+        let asked: Vec<u32> = (0..40).filter(is_in_use).collect();
         assert_eq!(asked, looked_up);
-        let meter = Meter::start(Limits::of(Level::Metadata));
         // The count of lines does not look into every digit.
-        assert_eq!(xref.in_use(&meter).unwrap(), 6);
+        assert_eq!(xref.in_use(&store).unwrap(), 6);
+    }
+
+    #[test]
+    fn of_a_long_table_one_line_is_read_for_one_object_and_all_for_many() {
+        let lines: String = (0..10_000).map(|n| format!("{n:010} 00000 n \n")).collect();
+        let source = Source::for_test("x.pdf", lines.as_bytes());
+        let store = Store::new(&source, Level::Header);
+        let section = Section {
+            first: 0,
+            count: 10_000,
+            records: Records::Lines(Lines::unread(0, lines.len())),
+            hybrid: Hybrid::No,
+        };
+        let entry = |number| section.entry(&store, number).unwrap();
+        assert_eq!(entry(7_000), Some(At(7_000)));
+        assert!(source.meter().cost().physical_bytes <= 2048);
+        for number in 1..10_000 {
+            assert_eq!(entry(number), Some(At(number)));
+        }
+        assert_eq!(entry(10_000), None);
+        assert!(source.meter().cost().random_reads <= 40);
+        assert!(source.meter().cost().physical_bytes <= 200_000);
     }
 }

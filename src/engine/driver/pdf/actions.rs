@@ -112,7 +112,8 @@ impl<'p> Search<'_, 'p> {
                     .try_for_each(|item| self.object(item, depth + 1))
             }
             Object::Ref(reference) => {
-                if self.document.may_exist(reference.number) && self.seen.insert(reference.number) {
+                if self.document.may_exist(reference.number)? && self.seen.insert(reference.number)
+                {
                     self.stack.push(*reference);
                 }
                 Ok(())

@@ -33,7 +33,7 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
             promised |= walk.announces(&node)?;
             continue;
         };
-        promised |= walk.lists(&kids);
+        promised |= walk.lists(&kids)?;
         if let Some(leaves) = walk.believed(&node, &kids)? {
             count += leaves;
             continue;
@@ -96,7 +96,7 @@ pub(super) fn for_each<'p>(
             promised |= walk.announces(&node)?;
             continue;
         };
-        promised |= walk.lists(&kids);
+        promised |= walk.lists(&kids)?;
         let inherited = above.with(&node);
         for kid in kids.iter() {
             if let Some(kid) = walk.enter(kid)? {
@@ -180,12 +180,17 @@ impl<'d, 'p> Walk<'d, 'p> {
     }
 
     /// Whether something is listed that no update took away: what is freed is null for certain.
-    fn lists(&self, kids: &[Object<'p>]) -> bool {
-        let is_freed = |kid: &Object<'p>| {
-            kid.as_ref()
-                .is_some_and(|reference| self.document.is_freed(reference.number))
-        };
-        kids.iter().any(|kid| !is_freed(kid))
+    fn lists(&self, kids: &[Object<'p>]) -> Result<bool> {
+        for kid in kids {
+            let is_freed = match kid.as_ref() {
+                Some(reference) => self.document.is_freed(reference.number)?,
+                None => false,
+            };
+            if !is_freed {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a node without kids says that it has pages.
@@ -217,7 +222,9 @@ impl<'d, 'p> Walk<'d, 'p> {
         let mut numbers = Vec::with_capacity(kids.len());
         for kid in kids {
             match kid {
-                Object::Ref(kid) if self.document.is_in_use(kid.number) => numbers.push(kid.number),
+                Object::Ref(kid) if self.document.is_in_use(kid.number)? => {
+                    numbers.push(kid.number)
+                }
                 _ => return Ok(None),
             }
         }
