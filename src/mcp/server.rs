@@ -12,6 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use tokio::sync::Semaphore;
 
 use super::arguments::{excerpt, quoted};
 use super::guard::caught;
@@ -41,6 +42,8 @@ pub(super) struct Shared {
     pub(super) max_batch: usize,
     /// Largest document inside a call, in bytes; `None` when none may be.
     pub(super) inline_bytes: Option<u64>,
+    /// Room for the reports of all batches, in KiB.
+    pub(super) batch_room: Semaphore,
     tools: Vec<Tool>,
 }
 
@@ -54,6 +57,7 @@ impl Server {
                 access: Access::new(config.supervisor.roots.clone()),
                 max_batch: config.max_batch,
                 inline_bytes: config.inline_bytes,
+                batch_room: Semaphore::new(tools::BATCH_ROOM_KIB),
                 tools: tools::definitions(config),
             }),
         }

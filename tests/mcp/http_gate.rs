@@ -186,6 +186,26 @@ fn health_readiness_and_metrics_stand_beside_the_protocol() {
     });
 }
 
+/// What is counted up at the start, before anybody asked, is counted down again.
+#[test]
+fn gauges_come_back_to_nothing() {
+    for _ in 0..5 {
+        let server = HttpServer::start(binary().env("DECKPROBE_MCP_PREWARM", "4"));
+        let metrics = || server.send(&Request::get("/metrics")).body;
+        eventually("four children are started", || {
+            metrics().contains("deckprobe_starts_total{result=\"ok\"} 4")
+        });
+        eventually("no permit is in use", || {
+            metrics().contains("\ndeckprobe_permits_in_use 0\n")
+        });
+        assert!(
+            metrics().contains("\ndeckprobe_children 4\n"),
+            "{}",
+            metrics()
+        );
+    }
+}
+
 #[test]
 fn a_document_may_travel_inside_a_call() {
     use base64::Engine as _;

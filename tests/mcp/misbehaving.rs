@@ -56,6 +56,26 @@ fn a_hung_record_times_out_alone_among_its_neighbours() {
     chaos.wait_for(0);
 }
 
+/// Reports of fifteen megabytes each: as many as there is room for, and an error in the place of the rest.
+#[test]
+fn a_batch_of_huge_reports_is_bounded() {
+    let chaos = Chaos::new();
+    let mut server = warm(&mut chaos.command(), &chaos);
+    let mut paths: Vec<String> = (0..4)
+        .map(|at| chaos.path(&format!("exactly:15000000~{at}")))
+        .collect();
+    paths.push(chaos.path("reply~small"));
+    let result = server.tool("probe_batch", json!({"paths": paths}));
+    let reports = result["structuredContent"]["reports"].as_array().unwrap();
+    let codes: Vec<&str> = reports.iter().map(code).collect();
+    let large = "MCP_BATCH_TOO_LARGE";
+    assert_eq!(codes, ["ok", "ok", large, large, "ok"]);
+    // The room is given back.
+    let result = server.tool("probe_batch", json!({"paths": [paths[3]]}));
+    assert_eq!(code(&result["structuredContent"]["reports"][0]), "ok");
+    server.finish();
+}
+
 #[test]
 fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
     let chaos = Chaos::new();

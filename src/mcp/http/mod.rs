@@ -47,8 +47,9 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let recorder = pages::install_recorder();
     let supervisor = Supervisor::start(config.supervisor.clone());
-    let pages = Pages::new(supervisor.clone());
+    let pages = Pages::new(supervisor.clone(), recorder);
     let ending = CancellationToken::new();
     let address = listener.local_addr().unwrap_or(settings.address);
     let mut settings = settings.clone();

@@ -29,18 +29,10 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Installs the process-wide recorder, which everything in the program counts into.
-    pub(super) fn new(supervisor: Supervisor) -> Self {
-        let recorder = PrometheusBuilder::new()
-            .set_buckets(SECONDS)
-            .and_then(PrometheusBuilder::install_recorder);
-        match &recorder {
-            Ok(recorder) => drop(tokio::spawn(keep_up(recorder.clone()))),
-            Err(error) => tracing::warn!(%error, "there are no metrics"),
-        }
+    pub(super) fn new(supervisor: Supervisor, recorder: Option<PrometheusHandle>) -> Self {
         Self {
             supervisor,
-            recorder: recorder.ok(),
+            recorder,
             draining: Arc::default(),
         }
     }
@@ -48,6 +40,24 @@ impl Pages {
     /// From now on we are not ready any more.
     pub(super) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Installs the process-wide recorder, which everything in the program counts into. To be called before
+/// anything counts, or a gauge would only see the second half of a pair.
+pub(super) fn install_recorder() -> Option<PrometheusHandle> {
+    let recorder = PrometheusBuilder::new()
+        .set_buckets(SECONDS)
+        .and_then(PrometheusBuilder::install_recorder);
+    match recorder {
+        Ok(recorder) => {
+            drop(tokio::spawn(keep_up(recorder.clone())));
+            Some(recorder)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "there are no metrics");
+            None
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use super::server::Shared;
 use crate::config::Config;
 use crate::contract::{Envelope, Reply};
 pub(super) use list_targets::format_name;
+pub(super) use probe_batch::MOST_OF_ALL_KIB as BATCH_ROOM_KIB;
 
 /// A refusal of a call before it reached the supervisor.
 enum Refusal {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use futures_util::future::join_all;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
+use tokio::sync::SemaphorePermit;
 
 use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
@@ -12,6 +13,11 @@ use super::{Call, Refusal, options, read_only};
 use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
 
 pub(super) const NAME: &str = "probe_batch";
+
+/// Most bytes of reports in one result. It is held several times over while it is printed.
+const MOST_OF_ONE: usize = 32 * 1024 * 1024;
+/// Most KiB of reports that all batches hold together.
+pub(in crate::mcp) const MOST_OF_ALL_KIB: usize = 256 * 1024;
 
 const FIELDS: &[&str] = &[
     "paths",
@@ -62,7 +68,9 @@ pub(super) async fn call(
     let progress = Progress::of(call.context);
     let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
     let mut tally = Tally::default();
+    let mut room = Room::new(call);
     while let Some((at, reply)) = batch.next().await {
+        let reply = room.take(reply);
         tally.count(&reply);
         progress.at(tally.state(paths.len()));
         if let Some(place) = replies.get_mut(at) {
@@ -75,6 +83,57 @@ pub(super) async fn call(
         .carrier
         .success(&assemble(&paths, &replies, &version))
         .await)
+}
+
+/// The room for the reports of one batch. Hostile documents can have reports of many megabytes, and one
+/// call may name many of them.
+struct Room<'a> {
+    call: &'a Call<'a>,
+    taken: usize,
+    /// Our share of what all batches may hold; given back with the batch.
+    share: Vec<SemaphorePermit<'a>>,
+}
+
+impl<'a> Room<'a> {
+    fn new(call: &'a Call<'a>) -> Self {
+        Self {
+            call,
+            taken: 0,
+            share: Vec::new(),
+        }
+    }
+
+    /// The reply, or an envelope in its place when it finds no room.
+    fn take(&mut self, reply: Reply) -> Reply {
+        let bytes = reply.json().len();
+        if self.taken + bytes > MOST_OF_ONE {
+            return self.refuse(
+                ErrorCode::McpBatchTooLarge,
+                format!(
+                    "the report has {bytes} bytes, and the reports of one batch may have {MOST_OF_ONE} \
+                     together; probe this document by itself"
+                ),
+            );
+        }
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        let Ok(share) = self.call.shared.batch_room.try_acquire_many(kib) else {
+            return self.refuse(
+                ErrorCode::McpOverloaded,
+                format!(
+                    "the report has {bytes} bytes, for which the batches under way leave no room; try \
+                     again in a few seconds"
+                ),
+            );
+        };
+        self.taken += bytes;
+        self.share.push(share);
+        reply
+    }
+
+    fn refuse(&self, code: ErrorCode, why: String) -> Reply {
+        let version = self.call.shared.supervisor.tool_version();
+        Reply::from_envelope(&Envelope::new(code, why), &version)
+    }
 }
 
 fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>, Envelope> {
