@@ -104,8 +104,10 @@ impl Core {
         Ok(())
     }
 
-    /// Waits until the breaker lets a start through.
+    /// Waits until the breaker lets a start through, at most as long as a start may take: starts that hang
+    /// are tried one after the other.
     pub(super) async fn may_start(&self) -> Result<Attempt, StartError> {
+        let begun = Instant::now();
         loop {
             if self.is_ending() {
                 return Err(StartError::ShuttingDown);
@@ -114,6 +116,13 @@ impl Core {
                 Verdict::Start(attempt) => return Ok(attempt),
                 Verdict::Refuse { reason, retry_in } => {
                     return Err(StartError::HeldBack { reason, retry_in });
+                }
+                Verdict::Wait(wait) if begun.elapsed() >= self.settings.start_timeout => {
+                    let reason = self.breaker.view(Instant::now()).last_reason;
+                    return Err(StartError::HeldBack {
+                        reason: reason.unwrap_or_else(|| "the engine does not start".to_owned()),
+                        retry_in: wait,
+                    });
                 }
                 Verdict::Wait(wait) => select! {
                     () = self.stopping.cancelled() => return Err(StartError::ShuttingDown),

@@ -29,6 +29,8 @@ pub(super) struct EngineCell {
 struct Known {
     engine: Option<Arc<Engine>>,
     looked: Option<Instant>,
+    /// Why the last search failed, and when. For those who waited for that search, not for later calls.
+    failed: Option<(String, Instant)>,
     /// What was on disk when a new engine was refused, and when that was.
     refused: Option<(Sight, Instant)>,
 }
@@ -64,6 +66,18 @@ impl EngineCell {
         due
     }
 
+    /// The failure of a search that ended after this moment: one that hangs is waited for once, and not by
+    /// one call after the other.
+    fn failure_since(&self, begun: Instant) -> Option<String> {
+        let known = self.lock();
+        let failed = known.failed.as_ref().filter(|(_, at)| *at >= begun);
+        failed.map(|(reason, _)| reason.clone())
+    }
+
+    fn note_failure(&self, reason: &str) {
+        self.lock().failed = Some((reason.to_owned(), Instant::now()));
+    }
+
     /// Whether this very sight was refused a moment ago: looking again would start a process for it
     /// every second.
     fn was_refused(&self, sight: &Sight) -> bool {
@@ -90,9 +104,13 @@ impl Core {
             }
             return Ok(engine);
         }
+        let begun = Instant::now();
         let _one_search = self.engine.searching.lock().await;
         if let Some(engine) = self.engine.current() {
             return Ok(engine);
+        }
+        if let Some(reason) = self.engine.failure_since(begun) {
+            return Err(StartError::Failed(reason));
         }
         let attempt = self.may_start().await?;
         let engine = self.search(1).await;
@@ -105,6 +123,7 @@ impl Core {
             Err(_) if self.is_ending() => Err(StartError::ShuttingDown),
             Err(reason) => {
                 attempt.failed(&reason);
+                self.engine.note_failure(&reason);
                 self.stats.count_start(false);
                 Err(StartError::Failed(reason))
             }

@@ -400,7 +400,8 @@ fn version_in(kind: EngineKind, output: &[u8]) -> Result<String, String> {
         return Ok(version.to_owned());
     }
     let shown = super::words::excerpt(line.as_bytes());
-    if name != "deckprobe" || version.is_empty() {
+    let plain = version.len() <= 64 && version.bytes().all(|byte| byte.is_ascii_graphic());
+    if name != "deckprobe" || version.is_empty() || !plain {
         return Err(format!(
             "it is no deckprobe engine: it answers --version with {shown:?}"
         ));
@@ -429,6 +430,8 @@ mod tests {
             ("deckprobe-mcp 0.1.0", "no deckprobe engine"),
             ("", "no deckprobe engine"),
             ("\x1b[31mhello", "no deckprobe engine"),
+            ("deckprobe 2.4\x1b[31m", "no deckprobe engine"),
+            (&format!("deckprobe 2.{:065}", 1), "no deckprobe engine"),
         ] {
             let refused = external(answer).unwrap_err();
             assert!(refused.contains(expected), "{answer:?}: {refused}");

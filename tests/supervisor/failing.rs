@@ -1,5 +1,6 @@
 //! Chapter G: failing again and again; and documents that kill.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use deckprobe_mcp::contract::ErrorCode;
@@ -9,6 +10,41 @@ use super::harness::{Bench, Chaos, assert_fails, within};
 use super::pool::profile;
 
 const FAILURE: ErrorCode = ErrorCode::McpEngineFailure;
+
+/// G1: starts that hang, at every stage: many callers together wait for one or two of them, not for one
+/// after the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn starts_that_hang_are_waited_for_once() {
+    let version = "if [ \"$1\" = --version ]; then echo 'deckprobe 2.4.0'; exit; fi\n";
+    for before in ["", version] {
+        let chaos = Chaos::new();
+        let script = chaos.folder().join("hangs");
+        std::fs::write(&script, format!("#!/bin/sh\n{before}exec sleep 600\n")).unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        let bench = Bench::on(chaos, |settings| {
+            settings.bin = Some(script);
+            settings.max_concurrency = 6;
+            settings.start_timeout = Duration::from_millis(800);
+        });
+        let begun = Instant::now();
+        let calls: Vec<_> = (0..6)
+            .map(|n| bench.spawn(&format!("reply~{n}.pdf")))
+            .collect();
+        for call in calls {
+            assert_fails(
+                &within(call).await.unwrap(),
+                ErrorCode::McpEngineFailure,
+                &["800 ms"],
+            );
+        }
+        assert!(
+            begun.elapsed() < Duration::from_millis(3500),
+            "{:?}",
+            begun.elapsed()
+        );
+        bench.assert_whole().await;
+    }
+}
 
 /// G1, G3: a binary that always crashes, asked eagerly and with a new profile each time: the number
 /// of starts is bounded, counted by the binary itself.
