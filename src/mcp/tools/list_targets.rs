@@ -16,6 +16,8 @@ pub(super) const NAME: &str = "list_targets";
 
 const FIELDS: &[&str] = &["format", "detail"];
 const DETAILS: &[&str] = &["compact", "full"];
+/// Longest name of a format, in bytes.
+const LONGEST_NAME: usize = 32;
 
 pub(super) fn definition() -> Tool {
     read_only(
@@ -28,7 +30,7 @@ pub(super) fn definition() -> Tool {
             "type": "object",
             "properties": {
                 "format": {
-                    "type": "string", "minLength": 1, "maxLength": 16,
+                    "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
                     "description": "A format or file extension, such as pdf, docx, xlsx, pptx, key.",
                 },
                 "detail": {"type": "string", "enum": DETAILS, "default": "compact"},
@@ -69,7 +71,11 @@ pub(super) async fn call(
 pub(in crate::mcp) fn format_name(given: &str) -> Result<String, Envelope> {
     let name = given.strip_prefix('.').unwrap_or(given);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if name.is_empty() || name.len() > 32 || name.starts_with('-') || !name.bytes().all(plain) {
+    if name.is_empty()
+        || name.len() > LONGEST_NAME
+        || name.starts_with('-')
+        || !name.bytes().all(plain)
+    {
         return Err(invalid(format!(
             "format: got {}; it accepts a format or file extension such as pdf, docx or pptx",
             quoted(given)
