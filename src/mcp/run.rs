@@ -37,6 +37,7 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
     }
     let supervisor = Supervisor::start(config.supervisor.clone());
     let eof = CancellationToken::new();
+    let gone = CancellationToken::new();
     let stop = CancellationToken::new();
     let limits = Limits {
         line_bytes: longest_line(config),
@@ -45,11 +46,18 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
         drain: config.drain + LAST_WORDS,
         drain_on_stop: DRAIN_ON_SIGNAL + LAST_WORDS,
     };
-    let transport = StdioTransport::new(open_streams(), limits, eof.clone(), stop.clone());
+    let ends = (eof.clone(), gone.clone());
+    let transport = StdioTransport::new(open_streams(), limits, eof, gone, stop.clone());
     let server = Server::new(config, supervisor.clone());
 
     let signals = Signals::new();
-    let hurried = end(supervisor.clone(), signals, eof, stop.clone(), config.drain);
+    let hurried = end(
+        supervisor.clone(),
+        signals,
+        ends,
+        stop.clone(),
+        config.drain,
+    );
     let finished = async {
         let code = serve(server, transport).await;
         // The barrier: nothing of ours is alive or still being started after it.
@@ -100,22 +108,27 @@ async fn serve(server: Server, transport: StdioTransport) -> ExitCode {
 async fn end(
     supervisor: Supervisor,
     mut signals: Signals,
-    eof: CancellationToken,
+    (eof, gone): (CancellationToken, CancellationToken),
     stop: CancellationToken,
     drain: Duration,
 ) -> ExitCode {
+    // After the end of input the client may only have closed its end: what it asked for is still served,
+    // and calls that are not with the supervisor yet must find it open. Usually all is answered, and this
+    // future dropped, long before the time is over.
+    let patience = async {
+        eof.cancelled().await;
+        tokio::time::sleep(drain).await;
+    };
+    let over = async {
+        tokio::select! {
+            () = patience => {}
+            () = gone.cancelled() => {}
+        }
+    };
     tokio::select! {
-        () = eof.cancelled() => {
-            // The client may only have closed its end: what it asked for is still served, and calls
-            // that are not with the supervisor yet must find it open. Usually all is answered, and
-            // this future dropped, long before the time is over.
-            tokio::select! {
-                () = tokio::time::sleep(drain) => {
-                    report(&supervisor.drain(Duration::ZERO, Waiting::Refuse).await);
-                    signals.next().await;
-                }
-                () = signals.next() => {}
-            }
+        () = over => {
+            report(&supervisor.drain(Duration::ZERO, Waiting::Refuse).await);
+            signals.next().await;
         }
         () = signals.next() => {}
     }

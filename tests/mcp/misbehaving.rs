@@ -410,6 +410,28 @@ fn the_end_of_input_is_bounded_also_when_the_client_does_not_read() {
     assert!(ends_within(&mut child, Duration::from_millis(5500)).success());
 }
 
+/// A client that dies closes both its ends: nobody waits for what it asked for.
+#[test]
+fn a_client_that_dies_takes_its_calls_along() {
+    use std::io::{BufRead, Write};
+    let chaos = Chaos::new();
+    let piped = std::process::Stdio::piped;
+    let mut command = chaos.command();
+    let mut child = command.stdin(piped()).stdout(piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
+        {"name": "probe", "arguments": chaos.probe("spin")}});
+    writeln!(stdin, "{hello}\n{call}").unwrap();
+    stdout.read_line(&mut String::new()).unwrap();
+    eventually("the engine is busy", || chaos.living() == 1);
+    drop((stdin, stdout));
+    assert!(ends_within(&mut child, Duration::from_secs(4)).success());
+    chaos.wait_for(0);
+}
+
 #[test]
 fn a_killed_server_takes_its_busy_child_with_it() {
     let chaos = Chaos::new();

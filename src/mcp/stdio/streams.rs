@@ -4,6 +4,8 @@
 //! event loop without a thread. Anything else (a file, a terminal, another system) goes through the
 //! blocking pool, whose pending read ends with the process.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Where requests come from.
@@ -15,6 +17,35 @@ pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 #[must_use]
 pub fn open() -> (Input, Output) {
     (open_input(), open_output())
+}
+
+/// How often an output that nobody may be reading is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Completes when nobody can read standard output any more. A client that dies closes both ends, and
+/// only a write would tell us, which may be a long call away.
+pub(super) async fn reader_gone() {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if is_abandoned() {
+            return;
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_abandoned() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut look = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec::default();
+    let gone = PollFlags::ERR | PollFlags::HUP;
+    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().intersects(gone)
+}
+
+#[cfg(not(unix))]
+fn is_abandoned() -> bool {
+    false
 }
 
 #[cfg(unix)]

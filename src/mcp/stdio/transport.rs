@@ -21,7 +21,7 @@ use super::super::arguments::excerpt;
 use super::ledger::Ledger;
 use super::lines::{Line, LineReader};
 use super::splice::{SpliceHere, render};
-use super::streams::{Input, Output};
+use super::streams::{Input, Output, reader_gone};
 
 /// The bounds of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -55,18 +55,21 @@ pub struct StdioTransport {
     drain_until: Option<Instant>,
     /// Fired by us at the end of input.
     eof: CancellationToken,
+    /// Fired by us when nobody can read our answers any more.
+    gone: CancellationToken,
     /// Fired from outside to end the connection after what is in flight.
     stop: CancellationToken,
 }
 
 impl StdioTransport {
-    /// A transport over two streams. `eof` is cancelled when the client closes its end; cancelling
-    /// `stop` ends the connection after what is in flight.
+    /// A transport over two streams. `eof` is cancelled when the client closes its end, `gone` when it
+    /// cannot hear us any more; cancelling `stop` ends the connection after what is in flight.
     #[must_use]
     pub fn new(
         (input, output): (Input, Output),
         limits: Limits,
         eof: CancellationToken,
+        gone: CancellationToken,
         stop: CancellationToken,
     ) -> Self {
         Self {
@@ -79,6 +82,7 @@ impl StdioTransport {
             ended: false,
             drain_until: None,
             eof,
+            gone,
             stop,
         }
     }
@@ -93,7 +97,10 @@ impl StdioTransport {
             let Some(until) = self.drain_until else {
                 tokio::select! {
                     biased;
-                    () = ledger.broken() => return None,
+                    () = ledger.broken() => {
+                        self.gone.cancel();
+                        return None;
+                    }
                     () = self.stop.cancelled() => {}
                     line = next_line(&ledger, &mut self.lines) => match line {
                         Line::End => {
@@ -114,6 +121,12 @@ impl StdioTransport {
                     tracing::warn!("some calls were not answered before the drain time was over");
                     // Nothing more is written: a client that does not read holds up nothing now.
                     self.ledger.broke();
+                    return None;
+                }
+                // The client did not only close its end: it has left, and its calls with it.
+                () = reader_gone(), if self.ended => {
+                    self.ledger.broke();
+                    self.gone.cancel();
                     return None;
                 }
                 line = next_line(&ledger, &mut self.lines), if !self.ended => match line {
