@@ -37,11 +37,23 @@ where
         Ok(cli) => run(cli, &mut out),
         Err(error) => syntax_error(&error, &mut out),
     };
-    // The reader of stdout may be gone: that is its business, and no reason to panic.
     let mut stdout = io::stdout().lock();
-    let _gone = stdout.write_all(&out).and_then(|()| stdout.flush());
-    ExitCode::from(status)
+    let written = stdout.write_all(&out).and_then(|()| stdout.flush());
+    ExitCode::from(written.map_or_else(|error| lost_output(&error, status), |()| status))
 }
+
+/// The reader of stdout may be gone: that is its business, and changes nothing. A full disk does.
+fn lost_output(error: &io::Error, status: u8) -> u8 {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return status;
+    }
+    let _gone = writeln!(
+        io::stderr(),
+        "deckprobe: standard output cannot be written: {error}"
+    );
+    ErrorCode::SourceIo.exit_code()
+}
+
 fn run(cli: Cli, out: &mut Vec<u8>) -> u8 {
     let pretty = cli.pretty;
     let mut status = 0;
@@ -81,10 +93,11 @@ fn serve(request: Request) -> u8 {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ErrorCode::SourceIo.exit_code(),
         Err(error) => {
             let mut out = Vec::new();
-            let status = write_error(&ProbeError::io("standard input", &error), &mut out);
+            let fault = ProbeError::io("standard input or output", &error);
+            let status = write_error(&fault, &mut out);
             out.push(b'\n');
-            let _gone = io::stdout().lock().write_all(&out);
-            status
+            let written = io::stdout().lock().write_all(&out);
+            written.map_or_else(|error| lost_output(&error, status), |()| status)
         }
     }
 }

@@ -72,22 +72,40 @@ fn the_exit_status_of_a_stream_is_its_worst_record() {
     }
 }
 
+/// C-4: the original panics.
 #[test]
-fn a_closed_output_ends_the_engine_quietly() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
-        .args(["engine", "--jsonl"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"{}\n{}\n").unwrap();
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+fn a_reader_that_leaves_ends_the_engine_quietly_and_a_full_disk_is_told() {
+    let record: &[u8] = b"{\"name\":\"a.pdf\",\"base64\":\"AAAA\"}\n";
+    for (arguments, closed) in [(&["formats"][..], 0), (&["--jsonl"], 2)] {
+        let run = |stdout: Stdio| {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_deckprobe-mcp"))
+                .arg("engine")
+                .args(arguments)
+                .stdin(Stdio::piped())
+                .stdout(stdout)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            // Whoever needs no input may be gone before it is written.
+            let _gone = child.stdin.take().unwrap().write_all(record);
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            (output.status.code(), said)
+        };
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(
+            run(writer.into()),
+            (Some(closed), String::new()),
+            "{arguments:?}"
+        );
+        if cfg!(target_os = "linux") {
+            let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+            let (status, said) = run(full.unwrap().into());
+            assert_eq!(status, Some(2), "{arguments:?}");
+            assert!(said.contains("cannot be written"), "{arguments:?}: {said}");
+        }
+    }
 }
 
 #[test]
