@@ -1,8 +1,11 @@
 //! Printing JSON straight into the output buffer.
 
+fn is_escaped(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
 /// Appends a string with JSON's escapes; UTF-8 stays as it is.
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
-    let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     // Without a way out of the loop, so that many bytes are looked at at a time.
     if text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
         // Writing to memory cannot fail.
@@ -11,6 +14,14 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     }
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends words of ours, in which nothing has to be escaped.
+pub(crate) fn word(out: &mut Vec<u8>, word: &'static str) {
+    debug_assert!(!word.bytes().any(is_escaped), "{word:?}");
+    out.push(b'"');
+    out.extend_from_slice(word.as_bytes());
     out.push(b'"');
 }
 
@@ -36,6 +47,13 @@ pub(crate) fn separated<T>(
         }
         write(out, item);
     }
+}
+
+/// Appends an array of words of ours.
+pub(crate) fn words(out: &mut Vec<u8>, items: impl IntoIterator<Item = &'static str>) {
+    out.push(b'[');
+    separated(out, items, word);
+    out.push(b']');
 }
 
 /// Appends an array of strings.

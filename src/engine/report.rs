@@ -100,9 +100,9 @@ impl Report<'_> {
         out.extend_from_slice(b"{\"schema_version\":");
         json::number(out, SCHEMA_VERSION.into());
         out.extend_from_slice(b",\"tool_version\":");
-        json::string(out, TOOL_VERSION);
+        json::word(out, TOOL_VERSION);
         out.extend_from_slice(b",\"status\":");
-        json::string(out, self.status());
+        json::word(out, self.status());
         out.extend_from_slice(b",\"input\":");
         self.input(out, KeyOrder::Declared);
         out.extend_from_slice(b",\"driver\":");
@@ -148,9 +148,9 @@ impl Report<'_> {
         out.extend_from_slice(b",\"schema_version\":");
         json::number(out, SCHEMA_VERSION.into());
         out.extend_from_slice(b",\"status\":");
-        json::string(out, self.status());
+        json::word(out, self.status());
         out.extend_from_slice(b",\"tool_version\":");
-        json::string(out, TOOL_VERSION);
+        json::word(out, TOOL_VERSION);
         out.extend_from_slice(b",\"unresolved_targets\":");
         ids(out, self.unresolved);
         out.extend_from_slice(b",\"values\":{");
@@ -170,17 +170,17 @@ impl Report<'_> {
 
     fn tail(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"status\":");
-        json::string(out, self.status());
+        json::word(out, self.status());
         out.extend_from_slice(b",\"tool_version\":");
-        json::string(out, TOOL_VERSION);
+        json::word(out, TOOL_VERSION);
         out.push(b'}');
     }
 
     fn driver(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
-        json::string(out, DriverId::as_str(self.profile.driver()));
+        json::word(out, DriverId::as_str(self.profile.driver()));
         out.extend_from_slice(b",\"profile\":");
-        json::string(out, self.profile.name());
+        json::word(out, self.profile.name());
         out.push(b'}');
     }
 
@@ -195,7 +195,7 @@ impl Report<'_> {
             size(out);
         }
         out.extend_from_slice(b",\"source_kind\":");
-        json::string(out, self.source.kind().as_str());
+        json::word(out, self.source.kind().as_str());
         if order == KeyOrder::Declared {
             size(out);
         }
@@ -203,7 +203,7 @@ impl Report<'_> {
     }
 
     fn paths(&self, out: &mut Vec<u8>) {
-        json::strings(out, self.plan.paths.iter().map(|path| path.name()));
+        json::words(out, self.plan.paths.iter().map(|path| path.name()));
     }
 
     fn results(&self, out: &mut Vec<u8>, order: KeyOrder) {
@@ -220,10 +220,10 @@ impl Report<'_> {
 mod tests;
 
 fn key(out: &mut Vec<u8>, target: Target) {
-    json::string(out, target.id());
+    json::word(out, target.id());
     out.push(b':');
 }
 
 fn ids(out: &mut Vec<u8>, set: TargetSet) {
-    json::strings(out, set.iter().map(Target::id));
+    json::words(out, set.iter().map(Target::id));
 }

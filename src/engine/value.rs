@@ -47,7 +47,8 @@ impl Value {
             Self::Bool(false) => out.extend_from_slice(b"false"),
             Self::U64(n) => json::number(out, *n),
             Self::F64(x) => json::float(out, *x),
-            Self::Text(text) => json::string(out, text),
+            Self::Text(Cow::Borrowed(word)) => json::word(out, word),
+            Self::Text(Cow::Owned(text)) => json::string(out, text),
             Self::List(items) => {
                 out.push(b'[');
                 json::separated(out, items, |out, item| item.write(out));

@@ -38,10 +38,17 @@ pub(super) fn write(report: &Report<'_>, order: KeyOrder, out: &mut Vec<u8>) {
                         report.plan.minimum(target)
                     ),
                 ),
-                None => list.push(
-                    "UNRESOLVED_TARGET",
-                    format_args!("{} could not be resolved from this document", target.id()),
-                ),
+                None => {
+                    list.begin("UNRESOLVED_TARGET");
+                    let parts = [
+                        "\"",
+                        target.id(),
+                        " could not be resolved from this document\"}",
+                    ];
+                    for part in parts {
+                        list.out.extend_from_slice(part.as_bytes());
+                    }
+                }
             }
         }
     }
@@ -74,14 +81,12 @@ impl List<'_> {
         if !std::mem::take(&mut self.is_empty) {
             self.out.push(b',');
         }
-        let (first, second) = match self.order {
-            KeyOrder::Sorted => (("code", code), ("level", "warning")),
-            KeyOrder::Declared => (("level", "warning"), ("code", code)),
+        let parts = match self.order {
+            KeyOrder::Sorted => [r#"{"code":""#, code, r#"","level":"warning""#],
+            KeyOrder::Declared => [r#"{"level":"warning","code":""#, code, r#"""#],
         };
-        let _infallible = write!(
-            self.out,
-            r#"{{"{}":"{}","{}":"{}","message":"#,
-            first.0, first.1, second.0, second.1
-        );
+        for part in parts.into_iter().chain([r#","message":"#]) {
+            self.out.extend_from_slice(part.as_bytes());
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! One entry of `results`.
 
+use std::borrow::Cow;
+
 use super::{KeyOrder, Report};
 use crate::contract::Confidence;
 use crate::engine::catalogue::Target;
@@ -43,27 +45,37 @@ impl<'r> Evidence<'r> {
                 finding.value.as_ref(),
                 finding.confidence,
                 finding.path.name(),
-                finding.source.as_ref(),
+                &finding.source,
             ),
-            Self::None { status, path } => (*status, None, Confidence::None, *path, "none"),
+            Self::None { status, path } => (
+                *status,
+                None,
+                Confidence::None,
+                *path,
+                &Cow::Borrowed("none"),
+            ),
         };
-        let text = |out: &mut Vec<u8>, name: &str, text: &str| {
+        let word = |out: &mut Vec<u8>, name: &str, word: &'static str| {
             out.extend_from_slice(name.as_bytes());
-            json::string(out, text);
+            json::word(out, word);
         };
         let score = |out: &mut Vec<u8>| {
             out.extend_from_slice(printed(confidence).as_bytes());
-            text(out, ",\"path\":", path);
-            text(out, ",\"source\":", source);
+            word(out, ",\"path\":", path);
+            out.extend_from_slice(b",\"source\":");
+            match source {
+                Cow::Borrowed(source) => json::word(out, source),
+                Cow::Owned(source) => json::string(out, source),
+            }
         };
         out.push(b'{');
         if order == KeyOrder::Sorted {
             score(out);
-            text(out, ",\"status\":", status);
-            text(out, ",\"target\":", target.id());
+            word(out, ",\"status\":", status);
+            word(out, ",\"target\":", target.id());
         } else {
-            text(out, "\"target\":", target.id());
-            text(out, ",\"status\":", status);
+            word(out, "\"target\":", target.id());
+            word(out, ",\"status\":", status);
         }
         if let Some(value) = value {
             out.extend_from_slice(b",\"value\":");

@@ -1,8 +1,9 @@
 //! The standard security handler with the empty password (ISO 32000-2, 7.6).
 
 use aes::cipher::block_padding::NoPadding;
-use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
+use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyInit, KeyIvInit, StreamCipher};
 use md5::{Digest, Md5};
+use rc4::Rc4;
 use sha2::{Sha256, Sha384, Sha512};
 
 use super::object::Ref;
@@ -104,7 +105,7 @@ fn unlock_md5(terms: &Terms) -> Option<Vec<u8>> {
     }
     let matches = if terms.revision == 2 {
         let mut check = PADDING;
-        rc4(key, length, &mut check);
+        rc4(&key[..length], &mut check);
         terms.user.get(..32)? == check
     } else {
         terms.user.get(..16)? == user_check(key, length, &terms.file_id)
@@ -118,11 +119,8 @@ fn user_check(key: [u8; 16], length: usize, file_id: &[u8]) -> [u8; 16] {
     hash.update(PADDING);
     hash.update(file_id);
     let mut check: [u8; 16] = hash.finalize().into();
-    for rounds in [0, 4, 8, 12, 16] {
-        let keys = [0, 1, 2, 3].map(|round| key.map(|byte| byte ^ (rounds + round)));
-        for cipher in &mut Rc4::each(keys, length) {
-            cipher.apply(&mut check);
-        }
+    for round in 0..20 {
+        rc4(&key.map(|byte| byte ^ round)[..length], &mut check);
     }
     check
 }
@@ -207,53 +205,10 @@ fn digest<D: Digest>(data: &[u8], out: &mut [u8; 64]) -> usize {
     len
 }
 
-/// The state of RC4.
-struct Rc4 {
-    state: [u8; 256],
-    i: u8,
-    j: u8,
-}
-
-impl Rc4 {
-    /// Ciphers for several keys, of which the first `len` bytes count. Setting one up is a chain of 256
-    /// steps that wait for each other: side by side, several take little longer than one.
-    fn each<const N: usize>(keys: [[u8; 16]; N], len: usize) -> [Self; N] {
-        #[expect(clippy::cast_possible_truncation, reason = "an index below 256")]
-        let mut ciphers = std::array::from_fn(|_| Self {
-            state: std::array::from_fn(|at| at as u8),
-            i: 0,
-            j: 0,
-        });
-        let positions = (0..len.clamp(1, 16)).cycle();
-        for (step, position) in (0..=u8::MAX).zip(positions) {
-            for (cipher, key) in ciphers.iter_mut().zip(&keys) {
-                let value = cipher.state[usize::from(step)];
-                cipher.j = cipher.j.wrapping_add(value).wrapping_add(key[position]);
-                cipher.state.swap(step.into(), cipher.j.into());
-            }
-        }
-        for cipher in &mut ciphers {
-            cipher.j = 0;
-        }
-        ciphers
+fn rc4(key: &[u8], data: &mut [u8]) {
+    if let Ok(mut cipher) = Rc4::new_from_slice(key) {
+        cipher.apply_keystream(data);
     }
-
-    fn apply(&mut self, data: &mut [u8]) {
-        let state = &mut self.state;
-        for byte in data {
-            self.i = self.i.wrapping_add(1);
-            let value = state[usize::from(self.i)];
-            self.j = self.j.wrapping_add(value);
-            state.swap(self.i.into(), self.j.into());
-            let sum = state[usize::from(self.i)].wrapping_add(value);
-            *byte ^= state[usize::from(sum)];
-        }
-    }
-}
-
-fn rc4(key: [u8; 16], len: usize, data: &mut [u8]) {
-    let [mut cipher] = Rc4::each([key], len);
-    cipher.apply(data);
 }
 
 impl Key {
@@ -266,7 +221,7 @@ impl Key {
             Method::Rc4 => {
                 let mut out = data.to_vec();
                 let (key, length) = self.object_key(owner, b"");
-                rc4(key, length, &mut out);
+                rc4(&key[..length], &mut out);
                 Some(out)
             }
             Method::AesV2 => {
@@ -315,25 +270,4 @@ fn unpad(data: &[u8], decrypt: impl FnOnce(&[u8], &mut [u8]) -> Option<()>) -> O
         out.truncate(out.len() - usize::from(padding));
     }
     Some(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Rc4;
-    use rc4::{KeyInit, StreamCipher};
-
-    #[test]
-    fn ciphers_side_by_side_do_what_each_does_alone() {
-        let key: [u8; 16] = std::array::from_fn(|at| (at * 37 + 5) as u8);
-        for len in [5, 7, 16] {
-            let keys = [0, 1, 19].map(|round| key.map(|byte| byte ^ round));
-            for (key, mut ours) in keys.into_iter().zip(Rc4::each(keys, len)) {
-                let mut theirs = rc4::Rc4::new_from_slice(&key[..len]).unwrap();
-                let (mut a, mut b) = ([7; 600], [7; 600]);
-                ours.apply(&mut a);
-                theirs.apply_keystream(&mut b);
-                assert_eq!(a, b, "{len}");
-            }
-        }
-    }
 }
