@@ -166,3 +166,14 @@ pub(crate) fn assert_no_more_is_read(concerns: impl Fn(&Value) -> bool) {
         assert!(share >= 0.95, "{golden}: {share}: {more:#?}");
     }
 }
+
+/// What writes a seed of a fuzz target, by target and name, when `DECKPROBE_FUZZ_SEEDS` names a folder
+/// for it.
+pub(crate) fn seed_writer() -> Option<impl Fn(&str, &str, &[u8])> {
+    let folder = PathBuf::from(std::env::var_os("DECKPROBE_FUZZ_SEEDS")?);
+    Some(move |target: &str, name: &str, bytes: &[u8]| {
+        let folder = folder.join(target);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), bytes).unwrap();
+    })
+}

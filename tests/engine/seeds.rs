@@ -3,20 +3,12 @@
 
 use std::path::Path;
 
-use crate::harness::record;
+use crate::harness::{record, seed_writer};
 use crate::support::zip;
 
 #[test]
 fn seeds_are_written_when_asked_for() {
-    let Some(folder) = std::env::var_os("DECKPROBE_FUZZ_SEEDS") else {
-        return;
-    };
-    let folder = Path::new(&folder);
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(name), bytes).unwrap();
-    };
+    let Some(write) = seed_writer() else { return };
     let package = zip::archive([("[Content_Types].xml", ""), ("Index/Document.iwa", "")]);
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let docx = std::fs::read(fixtures.join("quarterly.docx")).unwrap();

@@ -1,21 +1,12 @@
 //! Writes what the fuzz targets begin with, when `DECKPROBE_FUZZ_SEEDS` names a folder for it.
 
-use std::path::Path;
-
 use super::build::{Package, component, message, plain, presentation, spreadsheet, text};
+use crate::harness::seed_writer;
 use crate::support::zip::Packing;
 
 #[test]
 fn seeds_are_written_when_asked_for() {
-    let Some(folder) = std::env::var_os("DECKPROBE_FUZZ_SEEDS") else {
-        return;
-    };
-    let folder = Path::new(&folder);
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(name), bytes).unwrap();
-    };
+    let Some(write) = seed_writer() else { return };
     for (kind, (name, package)) in documents().into_iter().enumerate() {
         write("iwork_document", name, &package.build());
         let deflated = package.build_deflated();

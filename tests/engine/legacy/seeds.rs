@@ -1,23 +1,14 @@
 //! Writes what the fuzz targets begin with, when `DECKPROBE_FUZZ_SEEDS` names a folder for it.
 
-use std::path::Path;
-
 use super::make::{
     Deck, Property, bof, bound_sheet, bound_sheet_5, compound, container, document, eof,
     property_set, record, slide, word, workbook,
 };
+use crate::harness::seed_writer;
 
 #[test]
 fn seeds_are_written_when_asked_for() {
-    let Some(folder) = std::env::var_os("DECKPROBE_FUZZ_SEEDS") else {
-        return;
-    };
-    let folder = Path::new(&folder);
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(name), bytes).unwrap();
-    };
+    let Some(write) = seed_writer() else { return };
     let summary = property_set(&[
         (1, Property::I2(1252)),
         (2, Property::Text(b"A title\0")),

@@ -1,22 +1,13 @@
 //! Writes what the fuzz targets begin with, when `DECKPROBE_FUZZ_SEEDS` names a folder for it.
 
-use std::path::Path;
-
 use super::build::{Package, SHEET_NS, SLIDE_NS, WORD_NS, core_xml, relationships_xml};
 use super::excel::small_binary_workbook;
+use crate::harness::seed_writer;
 use crate::support::zip::Packing;
 
 #[test]
 fn seeds_are_written_when_asked_for() {
-    let Some(folder) = std::env::var_os("DECKPROBE_FUZZ_SEEDS") else {
-        return;
-    };
-    let folder = Path::new(&folder);
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(name), bytes).unwrap();
-    };
+    let Some(write) = seed_writer() else { return };
     let core =
         core_xml("<dc:title>A &amp; B</dc:title><dcterms:created>2024-01-02</dcterms:created>");
     let app = "<Properties xmlns='http://schemas.openxmlformats.org/officeDocument/2006/\

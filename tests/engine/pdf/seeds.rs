@@ -1,20 +1,11 @@
 //! Writes what the fuzz targets begin with, when `DECKPROBE_FUZZ_SEEDS` names a folder for it.
 
-use std::path::Path;
-
 use super::build::{Pdf, deflate};
+use crate::harness::seed_writer;
 
 #[test]
 fn seeds_are_written_when_asked_for() {
-    let Some(folder) = std::env::var_os("DECKPROBE_FUZZ_SEEDS") else {
-        return;
-    };
-    let folder = Path::new(&folder);
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(name), bytes).unwrap();
-    };
+    let Some(write) = seed_writer() else { return };
     let mut table = Pdf::one_page(
         "/AcroForm<</Fields[8 0 R]>>/Metadata 9 0 R",
         "/Annots[8 0 R]",
