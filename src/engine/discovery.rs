@@ -27,7 +27,7 @@ pub(crate) fn formats(out: &mut Vec<u8>) {
         json::string(out, driver.as_str());
         out.extend_from_slice(b",\"profiles\":");
         let own = Profile::all().filter(|profile| profile.driver() == driver);
-        json::strings(out, own.map(Profile::name));
+        json::words(out, own.map(Profile::name));
         out.extend_from_slice(b",\"support\":");
         json::string(out, support(driver));
         out.push(b'}');
@@ -63,7 +63,7 @@ pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(b",\"format_options\":[");
     json::separated(out, option_specs(profile.driver()), |out, option| {
         out.extend_from_slice(b"{\"allowed\":");
-        json::strings(out, option.allowed.iter().copied());
+        json::words(out, option.allowed.iter().copied());
         for (key, text) in [
             ("default", option.default),
             ("description", option.description),
@@ -95,7 +95,7 @@ pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
             json::string(out, level.as_str());
             out.push(b':');
             let set = index(profile).expand(selector, level).unwrap_or_default();
-            json::strings(out, set.iter().map(Target::id));
+            json::words(out, set.iter().map(Target::id));
         });
         out.push(b'}');
     });
@@ -113,7 +113,7 @@ fn one_target(profile: Profile, target: Target, out: &mut Vec<u8>) {
     let spec = target.spec();
     let index = index(profile);
     out.extend_from_slice(b"{\"aliases\":");
-    json::strings(out, index.aliases(target).iter().copied());
+    json::words(out, index.aliases(target).iter().copied());
     out.extend_from_slice(b",\"applicable\":");
     out.extend_from_slice(if index.is_applicable(target) {
         b"true"
@@ -142,9 +142,9 @@ fn one_target(profile: Profile, target: Target, out: &mut Vec<u8>) {
             .expand(selector, Level::Deep)
             .is_some_and(|set| set.contains(target))
     };
-    json::strings(out, BY_MEANING.into_iter().filter(holds));
+    json::words(out, BY_MEANING.into_iter().filter(holds));
     out.extend_from_slice(b",\"supported_levels\":");
-    json::strings(out, index.supported_levels(target).map(Level::as_str));
+    json::words(out, index.supported_levels(target).map(Level::as_str));
     member(out, "value_type", spec.value_type.as_str());
     out.push(b'}');
 }

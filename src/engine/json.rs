@@ -55,10 +55,3 @@ pub(crate) fn words(out: &mut Vec<u8>, items: impl IntoIterator<Item = &'static 
     separated(out, items, word);
     out.push(b']');
 }
-
-/// Appends an array of strings.
-pub(crate) fn strings<'a>(out: &mut Vec<u8>, items: impl IntoIterator<Item = &'a str>) {
-    out.push(b'[');
-    separated(out, items, string);
-    out.push(b']');
-}
