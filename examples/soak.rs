@@ -201,7 +201,7 @@ impl Client {
             18 => "drip:0",
             19 => "stderr:300000",
             20 => "fork",
-            21 => "deaf",
+            21 => "never-read",
             22..=120 => "error",
             121..=200 => "wait:2",
             _ => "reply",

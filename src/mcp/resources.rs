@@ -12,7 +12,7 @@ use super::server::Shared;
 use super::skill;
 use super::tools::format_name;
 use crate::contract::Reply;
-use crate::supervisor::Discovery;
+use crate::supervisor::Introspection;
 
 const SCHEMA: &str = "deckprobe://schema";
 const FORMATS: &str = "deckprobe://formats";
@@ -67,17 +67,17 @@ pub(super) async fn read(
     shared: &Shared,
     uri: &str,
 ) -> Result<(ReadResourceResult, bool), ErrorData> {
-    let discovery = match uri {
-        SCHEMA => Discovery::Schema,
-        FORMATS => Discovery::Formats,
+    let question = match uri {
+        SCHEMA => Introspection::Schema,
+        FORMATS => Introspection::Formats,
         skill::URI => return Ok((ReadResourceResult::new(vec![skill::contents()]), true)),
         POOL => return pool(shared).map(|text| (contents(uri, text), false)),
         _ => match uri.strip_prefix(TARGETS).map(format_name) {
-            Some(Ok(format)) => Discovery::Targets(format),
+            Some(Ok(format)) => Introspection::Targets(format),
             _ => return Err(not_found(uri)),
         },
     };
-    match shared.supervisor.discover(&discovery).await {
+    match shared.supervisor.introspect(&question).await {
         Ok(json) => Ok((contents(uri, json.to_string()), true)),
         Err(reply) => Err(failed(uri, &reply)),
     }
@@ -93,7 +93,7 @@ pub(super) async fn complete(
         return Ok(CompleteResult::default());
     }
     let typed = request.argument.value.to_ascii_lowercase();
-    let formats = match shared.supervisor.discover(&Discovery::Formats).await {
+    let formats = match shared.supervisor.introspect(&Introspection::Formats).await {
         Ok(json) => names(&json),
         Err(reply) => return Err(failed(FORMATS, &reply)),
     };

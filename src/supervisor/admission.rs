@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::lanes::{Lane, Lanes, Ticket};
+use super::fair_queue::{FairQueue, Lane, Ticket};
 
 /// Why a call got no permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum AdmissionError {
     /// The queue was full.
     Full {
         /// Places in the queue.
@@ -35,7 +35,7 @@ pub(super) struct Admission {
 }
 
 struct State {
-    lanes: Lanes<oneshot::Sender<Result<Permit, Refusal>>>,
+    lanes: FairQueue<oneshot::Sender<Result<Permit, AdmissionError>>>,
     /// Batches that hold a place in the queue.
     batches: usize,
     door: Door,
@@ -77,7 +77,7 @@ impl Admission {
     pub(super) fn new(permits: usize, max_queue: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
-                lanes: Lanes::new(permits),
+                lanes: FairQueue::new(permits),
                 batches: 0,
                 door: Door::Open,
             }),
@@ -90,23 +90,23 @@ impl Admission {
         self: &Arc<Self>,
         lane: Lane,
         longest: Duration,
-    ) -> Result<Permit, Refusal> {
+    ) -> Result<Permit, AdmissionError> {
         let begun = Instant::now();
         let (ticket, mut turn) = {
             let mut state = self.lock();
             let inside = lane == Lane::Batch && state.door == Door::ClosedToNew;
             if state.door != Door::Open && !inside {
-                return Err(Refusal::ShuttingDown);
+                return Err(AdmissionError::ShuttingDown);
             }
             if state.lanes.all_lost() {
-                return Err(Refusal::AllLost);
+                return Err(AdmissionError::AllLost);
             }
             if state.lanes.try_take(lane) {
                 return Ok(self.permit(lane));
             }
             // Checked and taken under one lock: the bound holds exactly.
             if lane == Lane::Interactive && state.places() >= self.max_queue {
-                return Err(Refusal::Full {
+                return Err(AdmissionError::Full {
                     limit: self.max_queue,
                 });
             }
@@ -119,12 +119,12 @@ impl Admission {
             ticket,
         };
         if let Ok(answer) = tokio::time::timeout(longest, &mut turn).await {
-            return answer.unwrap_or(Err(Refusal::ShuttingDown));
+            return answer.unwrap_or(Err(AdmissionError::ShuttingDown));
         }
         let depth = place.leave();
         // The turn may have come in this very moment.
         turn.try_recv().unwrap_or_else(|_| {
-            Err(Refusal::WaitedTooLong {
+            Err(AdmissionError::WaitedTooLong {
                 waited: begun.elapsed(),
                 depth,
             })
@@ -139,13 +139,13 @@ impl Admission {
     }
 
     /// Takes the one place in the queue that a batch occupies.
-    pub(super) fn enter_batch(self: &Arc<Self>) -> Result<BatchPlace, Refusal> {
+    pub(super) fn enter_batch(self: &Arc<Self>) -> Result<BatchPlace, AdmissionError> {
         let mut state = self.lock();
         if state.door != Door::Open {
-            return Err(Refusal::ShuttingDown);
+            return Err(AdmissionError::ShuttingDown);
         }
         if state.places() >= self.max_queue && state.lanes.free() == 0 {
-            return Err(Refusal::Full {
+            return Err(AdmissionError::Full {
                 limit: self.max_queue,
             });
         }
@@ -166,11 +166,11 @@ impl Admission {
     /// Refuses everyone from now on, also those who wait.
     pub(super) fn close(&self) {
         self.lock().door = Door::Closed;
-        self.refuse_waiting(&Refusal::ShuttingDown);
+        self.refuse_waiting(&AdmissionError::ShuttingDown);
     }
 
     /// Refuses everyone who still waits.
-    fn refuse_waiting(&self, reason: &Refusal) {
+    fn refuse_waiting(&self, reason: &AdmissionError) {
         let waiters = self.lock().lanes.drain_waiters();
         for waiter in waiters {
             let _left = waiter.send(Err(reason.clone()));
@@ -185,7 +185,7 @@ impl Admission {
             state.lanes.all_lost()
         };
         if all_lost {
-            self.refuse_waiting(&Refusal::AllLost);
+            self.refuse_waiting(&AdmissionError::AllLost);
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
         for call in calls {
             match call.await.unwrap() {
                 None => {}
-                Some(Refusal::Full { limit: 5 }) => refused += 1,
+                Some(AdmissionError::Full { limit: 5 }) => refused += 1,
                 Some(other) => panic!("{other:?}"),
             }
         }
@@ -341,7 +341,10 @@ mod tests {
             .await
             .err();
         assert!(
-            matches!(refused, Some(Refusal::WaitedTooLong { depth: 1, .. })),
+            matches!(
+                refused,
+                Some(AdmissionError::WaitedTooLong { depth: 1, .. })
+            ),
             "{refused:?}"
         );
     }
@@ -359,9 +362,9 @@ mod tests {
         }
         admission.lose_place();
         drop(held);
-        assert_eq!(waiting.await.unwrap(), Some(Refusal::AllLost));
+        assert_eq!(waiting.await.unwrap(), Some(AdmissionError::AllLost));
         let refused = admission.acquire(Lane::Interactive, LONG).await.err();
-        assert_eq!(refused, Some(Refusal::AllLost));
+        assert_eq!(refused, Some(AdmissionError::AllLost));
         admission.regain_place();
         assert!(admission.acquire(Lane::Interactive, LONG).await.is_ok());
     }

@@ -9,9 +9,9 @@ use tracing::Instrument;
 
 use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 
-use super::admission::{BatchPlace, Refusal};
+use super::admission::{AdmissionError, BatchPlace};
 use super::core::Core;
-use super::lanes::Lane;
+use super::fair_queue::Lane;
 
 /// Replies that may lie ready for a slow consumer. Beyond this, no further record starts.
 const READY: usize = 32;
@@ -65,7 +65,7 @@ impl Core {
     {
         // Dropping the set, when the batch is cancelled, cancels every record in it.
         let mut running = JoinSet::new();
-        let mut refused: Option<Refusal> = None;
+        let mut refused: Option<AdmissionError> = None;
         for (index, record) in records.enumerate() {
             while running.try_join_next().is_some() {}
             // Room for the reply first: a slow consumer holds no permit and no child.
@@ -96,7 +96,7 @@ impl Core {
             };
             let (core, options) = (Arc::clone(&self), Arc::clone(&options));
             running.spawn(async move {
-                let tally = super::Tally { core: &core };
+                let tally = super::OutcomeGuard { core: &core };
                 let run = core.run(&record, &options, permit, tally);
                 let reply = run.instrument(super::record_span()).await;
                 room.send((index, reply));
@@ -111,11 +111,11 @@ impl Core {
     async fn batch_turn(
         self: &Arc<Self>,
         running: &JoinSet<()>,
-    ) -> Result<super::admission::Permit, Refusal> {
+    ) -> Result<super::admission::Permit, AdmissionError> {
         loop {
             let longest = self.settings.queue_timeout;
             match self.admission.acquire(Lane::Batch, longest).await {
-                Err(Refusal::WaitedTooLong { .. }) if !running.is_empty() => {}
+                Err(AdmissionError::WaitedTooLong { .. }) if !running.is_empty() => {}
                 other => return other,
             }
         }

@@ -9,8 +9,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::chance;
-
 const BASE: Duration = Duration::from_millis(100);
 const CAP: Duration = Duration::from_secs(30);
 /// Failures within [`WINDOW`] that open the gate.
@@ -40,7 +38,7 @@ struct State {
 pub(super) enum Verdict {
     /// Start, and tell the gate how it went.
     Start(Attempt),
-    /// Ask again after this time.
+    /// StopSignal again after this time.
     Wait(Duration),
     /// Do not start.
     Refuse {
@@ -117,7 +115,7 @@ impl Breaker {
         }
     }
 
-    fn failed(&self, now: Instant, reason: &str, chance: f64) {
+    fn failed(&self, now: Instant, reason: &str, jitter: f64) {
         let mut state = self.lock();
         state.failures.push_back(now);
         state.forget_old(now);
@@ -135,9 +133,9 @@ impl Breaker {
         }
         // An open gate waits at least half the ceiling, so that trials cannot come in a burst.
         let share = if state.open {
-            0.5 + chance / 2.0
+            0.5 + jitter / 2.0
         } else {
-            chance
+            jitter
         };
         state.not_before = now.checked_add(ceiling.mul_f64(share));
     }
@@ -182,7 +180,7 @@ impl Attempt {
     /// There is no child, or it ended before it answered anything.
     pub(super) fn failed(mut self, reason: &str) {
         self.settle();
-        self.breaker.failed(Instant::now(), reason, chance::unit());
+        self.breaker.failed(Instant::now(), reason, fastrand::f64());
     }
 
     fn settle(&mut self) {
@@ -212,10 +210,10 @@ mod tests {
         }
     }
 
-    /// Settles an attempt at a chosen time with a chosen chance.
-    fn fail(mut attempt: Attempt, now: Instant, chance: f64) {
+    /// Settles an attempt at a chosen time with a chosen jitter.
+    fn fail(mut attempt: Attempt, now: Instant, jitter: f64) {
         attempt.settle();
-        attempt.breaker.failed(now, "no such program", chance);
+        attempt.breaker.failed(now, "no such program", jitter);
     }
 
     #[test]
@@ -228,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_always_fails_is_started_a_bounded_number_of_times() {
-        for chance in [0.0, 0.3, 0.999] {
+        for jitter in [0.0, 0.3, 0.999] {
             let breaker = Breaker::new();
             let begun = Instant::now();
             let mut starts = 0;
@@ -237,12 +235,12 @@ mod tests {
                 let now = begun + Duration::from_millis(millis);
                 if let Some(attempt) = start(&breaker, now) {
                     starts += 1;
-                    fail(attempt, now, chance);
+                    fail(attempt, now, jitter);
                 }
             }
             assert!(
                 starts <= 60,
-                "{starts} starts in ten minutes at chance {chance}"
+                "{starts} starts in ten minutes at jitter {jitter}"
             );
             assert!(starts >= 20, "{starts}: recovery is still looked for");
         }

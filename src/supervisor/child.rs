@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::os::{self, ExitNotice, MemoryGauge, Sip};
-use super::words::{Words, excerpt};
-use super::worker::{Outcome, Shared};
+use super::os::{self, ExitNotice, MemoryGauge, TryRead};
+use super::stderr_tail::{StderrTail, excerpt};
+use super::worker::{ChildStatus, Outcome};
 
 /// A timer that fires this late tells that we ourselves were stopped or starved.
 const LATE: Duration = Duration::from_millis(500);
@@ -33,8 +33,8 @@ const PEEK: usize = 4096;
 
 /// A running engine process.
 pub(super) struct Child {
-    pub(super) shared: Arc<Shared>,
-    pub(super) words: Words,
+    pub(super) shared: Arc<ChildStatus>,
+    pub(super) stderr_tail: StderrTail,
     process: Process,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -52,21 +52,21 @@ pub(super) struct Child {
 
 /// Why there is no line.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum ExchangeError {
     /// Output, or the end of it, before anything was handed over.
-    BeforeHandOver(Stir),
+    BeforeHandOver(IdleEvent),
     /// The write failed before a byte of the record was written.
     NotWritten,
     /// The child ended and has not taken a byte of the record.
     NotTaken,
     /// It answered before it had the whole record.
-    Hasty,
+    EarlyReply,
     /// The write broke off.
     StdinClosed,
     /// The deadline passed.
     Deadline,
     /// The deadline passed, and the child has not taken a byte of the record: it hung before.
-    DeafUntilDeadline,
+    NeverRead,
     /// The process ended.
     Ended,
     /// It closed its output and lives, or has not ended yet.
@@ -81,7 +81,7 @@ pub(super) enum Broken {
 
 /// What an idle child did.
 #[derive(Debug)]
-pub(super) enum Stir {
+pub(super) enum IdleEvent {
     /// It printed something nobody asked for.
     Unasked(String),
     /// It closed its output.
@@ -91,12 +91,16 @@ pub(super) enum Stir {
 }
 
 impl Child {
-    pub(super) fn new(shared: Arc<Shared>, mut process: Process, through_launcher: bool) -> Self {
+    pub(super) fn new(
+        shared: Arc<ChildStatus>,
+        mut process: Process,
+        through_launcher: bool,
+    ) -> Self {
         let pid = process.id().unwrap_or_default();
         shared.set_pid(process.id());
         Self {
             shared,
-            words: Words::new(through_launcher),
+            stderr_tail: StderrTail::new(through_launcher),
             stdin: process.stdin.take(),
             stdout: process.stdout.take(),
             stderr: process.stderr.take(),
@@ -122,7 +126,7 @@ impl Child {
         longest_reply: usize,
         answer: Option<&mut oneshot::Sender<Outcome>>,
         kill: &CancellationToken,
-    ) -> Result<usize, Broken> {
+    ) -> Result<usize, ExchangeError> {
         self.expect_silence()?;
         let mut written = 0;
         let exchanged = self
@@ -133,11 +137,13 @@ impl Child {
         match exchanged {
             Ok(_) if nothing_taken => {
                 let what = excerpt(&self.buffer);
-                Err(Broken::BeforeHandOver(Stir::Unasked(what)))
+                Err(ExchangeError::BeforeHandOver(IdleEvent::Unasked(what)))
             }
-            Ok(_) if written < line.len() || untaken > 0 => Err(Broken::Hasty),
-            Err(Broken::Ended | Broken::Closed) if nothing_taken => Err(Broken::NotTaken),
-            Err(Broken::Deadline) if nothing_taken => Err(Broken::DeafUntilDeadline),
+            Ok(_) if written < line.len() || untaken > 0 => Err(ExchangeError::EarlyReply),
+            Err(ExchangeError::Ended | ExchangeError::Closed) if nothing_taken => {
+                Err(ExchangeError::NotTaken)
+            }
+            Err(ExchangeError::Deadline) if nothing_taken => Err(ExchangeError::NeverRead),
             exchanged => exchanged,
         }
     }
@@ -152,7 +158,7 @@ impl Child {
         longest_reply: usize,
         mut answer: Option<&mut oneshot::Sender<Outcome>>,
         kill: &CancellationToken,
-    ) -> Result<usize, Broken> {
+    ) -> Result<usize, ExchangeError> {
         let mut deadline = after(Instant::now(), limit);
         let mut extended = false;
         let mut scanned = 0;
@@ -161,17 +167,17 @@ impl Child {
             if let Some(at) = memchr::memchr(b'\n', fresh) {
                 let length = scanned + at;
                 return if length > longest_reply {
-                    Err(Broken::Oversized)
+                    Err(ExchangeError::Oversized)
                 } else {
                     Ok(length)
                 };
             }
             scanned = self.buffer.len();
             if scanned > longest_reply {
-                return Err(Broken::Oversized);
+                return Err(ExchangeError::Oversized);
             }
             if self.ended {
-                return Err(Broken::Ended);
+                return Err(ExchangeError::Ended);
             }
             make_room(&mut self.buffer);
             let rest = line.get(*written..).unwrap_or_default();
@@ -188,43 +194,43 @@ impl Child {
                 read = read_some(&mut self.stdout, &mut self.buffer) => {
                     if read == 0 {
                         self.stdout = None;
-                        return Err(Broken::Closed);
+                        return Err(ExchangeError::Closed);
                     }
                 }
                 done = write_some(&mut self.stdin, rest), if !rest.is_empty() => match done {
                     Ok(n) if n > 0 => *written += n,
-                    _ if *written == 0 => return Err(Broken::NotWritten),
+                    _ if *written == 0 => return Err(ExchangeError::NotWritten),
                     _ => {
                         // The reply may be there although the record was not read to its end.
                         self.stdin = None;
-                        self.sip_output(longest_reply);
+                        self.read_available_output(longest_reply);
                         if !self.buffer.contains(&b'\n') {
-                            return Err(Broken::StdinClosed);
+                            return Err(ExchangeError::StdinClosed);
                         }
                     }
                 },
-                () = left => return Err(Broken::Cancelled),
-                () = kill.cancelled() => return Err(Broken::Killed),
+                () = left => return Err(ExchangeError::Cancelled),
+                () = kill.cancelled() => return Err(ExchangeError::Killed),
                 () = self.exit.ended(&mut self.process) => {
                     self.ended = true;
-                    self.sip_output(longest_reply);
+                    self.read_available_output(longest_reply);
                 }
                 () = sleep_until(deadline) => {
                     // A line that is in the pipe already wins, whatever the clock says: we may have
                     // been stopped ourselves.
-                    self.sip_output(longest_reply);
+                    self.read_available_output(longest_reply);
                     if self.buffer.get(scanned..).is_some_and(|fresh| fresh.contains(&b'\n')) {
                         continue;
                     }
                     let late = deadline.elapsed();
                     if late < LATE || extended {
-                        return Err(Broken::Deadline);
+                        return Err(ExchangeError::Deadline);
                     }
                     // Stopped or frozen, perhaps the child with us: it gets that time back, once.
                     extended = true;
                     deadline = after(Instant::now(), late.min(limit));
                 }
-                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
+                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -243,7 +249,7 @@ impl Child {
         self.buffer.drain(..(length + 1).min(self.buffer.len()));
         if let Some(stdout) = &self.stdout {
             // A second line that came with the first is not in the buffer yet.
-            os::sip(stdout, &mut self.buffer, PEEK);
+            os::try_read(stdout, &mut self.buffer, PEEK);
         }
         if self.buffer.capacity() > KEPT_BUFFER {
             self.buffer.shrink_to(READ);
@@ -252,23 +258,23 @@ impl Child {
     }
 
     /// Waits until an idle child does something. Safe to drop and to call again.
-    pub(super) async fn stir(&mut self) -> Stir {
+    pub(super) async fn next_event(&mut self) -> IdleEvent {
         loop {
             make_room(&mut self.buffer);
             select! {
                 biased;
                 read = read_some(&mut self.stdout, &mut self.buffer) => {
                     if read > 0 {
-                        return Stir::Unasked(excerpt(&self.buffer));
+                        return IdleEvent::Unasked(excerpt(&self.buffer));
                     }
                     self.stdout = None;
-                    return Stir::Closed;
+                    return IdleEvent::Closed;
                 }
                 () = self.exit.ended(&mut self.process) => {
                     self.ended = true;
-                    return Stir::Ended;
+                    return IdleEvent::Ended;
                 }
-                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
+                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -283,12 +289,12 @@ impl Child {
         limit: Duration,
         longest: usize,
         kill: &CancellationToken,
-    ) -> Result<Vec<u8>, Broken> {
+    ) -> Result<Vec<u8>, ExchangeError> {
         self.stdin = None;
         let deadline = after(Instant::now(), limit);
         while self.stdout.is_some() {
             if self.buffer.len() > longest {
-                return Err(Broken::Oversized);
+                return Err(ExchangeError::Oversized);
             }
             make_room(&mut self.buffer);
             select! {
@@ -298,9 +304,9 @@ impl Child {
                         self.stdout = None;
                     }
                 }
-                () = kill.cancelled() => return Err(Broken::Killed),
-                () = sleep_until(deadline) => return Err(Broken::Deadline),
-                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
+                () = kill.cancelled() => return Err(ExchangeError::Killed),
+                () = sleep_until(deadline) => return Err(ExchangeError::Deadline),
+                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -332,7 +338,7 @@ impl Child {
                         self.stdout = None;
                     }
                 }
-                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
+                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -344,7 +350,7 @@ impl Child {
 
     /// Kills it and, where the system has process groups, all it started.
     pub(super) fn kill(&mut self) {
-        self.shared.signal(os::Ask::Kill);
+        self.shared.signal(os::StopSignal::Kill);
         if !os::HAS_GROUPS && !self.ended {
             let _gone_already = self.process.start_kill();
         }
@@ -361,7 +367,7 @@ impl Child {
     pub(super) async fn reap(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.ended {
             self.shared.give_up_pid();
-            self.last_words().await;
+            self.drain_stderr().await;
             self.status = self.process.wait().await.ok();
         }
         self.status
@@ -377,48 +383,48 @@ impl Child {
     }
 
     /// Hears what is on stderr right now.
-    pub(super) fn catch_up_on_words(&mut self) {
+    pub(super) fn read_available_stderr(&mut self) {
         if let Some(stderr) = &self.stderr {
             let mut heard = Vec::new();
-            os::sip(stderr, &mut heard, PEEK * 4);
-            self.words.hear(&heard);
+            os::try_read(stderr, &mut heard, PEEK * 4);
+            self.stderr_tail.push(&heard);
         }
     }
 
     /// Nothing may be there before a record is handed over; what is there is no reply to it.
-    fn expect_silence(&mut self) -> Result<(), Broken> {
+    fn expect_silence(&mut self) -> Result<(), ExchangeError> {
         let seen = match &self.stdout {
-            _ if !self.buffer.is_empty() => Sip::Some,
-            Some(stdout) => os::sip(stdout, &mut self.buffer, PEEK),
-            None => Sip::Closed,
+            _ if !self.buffer.is_empty() => TryRead::Some,
+            Some(stdout) => os::try_read(stdout, &mut self.buffer, PEEK),
+            None => TryRead::Closed,
         };
         match seen {
-            Sip::Dry => Ok(()),
-            Sip::Closed => {
+            TryRead::Dry => Ok(()),
+            TryRead::Closed => {
                 self.stdout = None;
-                Err(Broken::BeforeHandOver(Stir::Closed))
+                Err(ExchangeError::BeforeHandOver(IdleEvent::Closed))
             }
-            Sip::Some => {
+            TryRead::Some => {
                 let what = excerpt(&self.buffer);
-                Err(Broken::BeforeHandOver(Stir::Unasked(what)))
+                Err(ExchangeError::BeforeHandOver(IdleEvent::Unasked(what)))
             }
         }
     }
 
-    fn sip_output(&mut self, longest_reply: usize) {
+    fn read_available_output(&mut self, longest_reply: usize) {
         if let Some(stdout) = &self.stdout {
             let room = (longest_reply + 2).saturating_sub(self.buffer.len());
-            os::sip(stdout, &mut self.buffer, room);
+            os::try_read(stdout, &mut self.buffer, room);
         }
     }
 
     /// Reads stderr to its end, for a bounded time: a grandchild may hold it open.
-    async fn last_words(&mut self) {
+    async fn drain_stderr(&mut self) {
         let deadline = after(Instant::now(), Duration::from_millis(50));
         while self.stderr.is_some() {
             select! {
                 biased;
-                heard = hear(&mut self.stderr, &mut self.piece, &mut self.words) => {
+                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
                     if !heard {
                         self.stderr = None;
                     }
@@ -465,13 +471,17 @@ async fn write_some(pipe: &mut Option<ChildStdin>, bytes: &[u8]) -> std::io::Res
 }
 
 /// Hears one piece of stderr; `false` at its end, and never again after it.
-async fn hear(pipe: &mut Option<ChildStderr>, piece: &mut Vec<u8>, words: &mut Words) -> bool {
+async fn read_stderr(
+    pipe: &mut Option<ChildStderr>,
+    piece: &mut Vec<u8>,
+    tail: &mut StderrTail,
+) -> bool {
     let Some(stderr) = pipe else {
         return pending().await;
     };
     piece.clear();
     piece.reserve(PIECE);
     let heard = matches!(stderr.read_buf(piece).await, Ok(n) if n > 0);
-    words.hear(piece);
+    tail.push(piece);
     heard
 }

@@ -11,16 +11,16 @@ use tokio_util::task::TaskTracker;
 
 use super::admission::Admission;
 use super::breaker::{Attempt, Breaker};
-use super::discovery::Answers;
-use super::engine_cell::EngineCell;
+use super::current_engine::CurrentEngine;
 use super::failure::StartError;
+use super::introspection::Answers;
 use super::keyed_pool::{KeyedPools, retire_all};
 use super::launcher::Applied;
-use super::log_gate::LogGate;
+use super::log_throttle::LogThrottle;
+use super::quarantine::Quarantine;
 use super::recycle::Reason;
 use super::stats::Stats;
-use super::strikes::Strikes;
-use super::worker::{Shared, Worker};
+use super::worker::{ChildStatus, Worker};
 use super::{SandboxMode, Settings};
 
 /// The shared middle of a supervisor.
@@ -33,9 +33,9 @@ pub(super) struct Core {
     pub(super) planned: Arc<Semaphore>,
     pub(super) pools: KeyedPools,
     pub(super) breaker: Arc<Breaker>,
-    pub(super) strikes: Strikes,
+    pub(super) quarantine: Quarantine,
     pub(super) stats: Stats,
-    pub(super) engine: EngineCell,
+    pub(super) engine: CurrentEngine,
     pub(super) answers: Answers,
     /// Every call that is under way.
     pub(super) calls: TaskTracker,
@@ -47,12 +47,12 @@ pub(super) struct Core {
     pub(super) killing: CancellationToken,
     pub(super) born: Instant,
     /// Children that have not been reaped, by number.
-    live: Mutex<HashMap<u64, Arc<Shared>>>,
+    live: Mutex<HashMap<u64, Arc<ChildStatus>>>,
     /// What is in force in the last child that was started.
     confinement: Mutex<Option<Applied>>,
     replenishing: AtomicBool,
     memory_is_unreadable: AtomicBool,
-    pub(super) lost_log: LogGate,
+    pub(super) lost_log: LogThrottle,
     /// The counters were logged at the end.
     pub(super) summed_up: AtomicBool,
     next_id: AtomicU64,
@@ -69,9 +69,9 @@ impl Core {
             planned: Arc::new(Semaphore::new(1)),
             pools: KeyedPools::new(n),
             breaker: Breaker::new(),
-            strikes: Strikes::new(settings.strikes),
+            quarantine: Quarantine::new(settings.strikes),
             stats: Stats::new(),
-            engine: EngineCell::default(),
+            engine: CurrentEngine::default(),
             answers: Answers::default(),
             calls: TaskTracker::new(),
             tracker: TaskTracker::new(),
@@ -82,7 +82,7 @@ impl Core {
             confinement: Mutex::default(),
             replenishing: AtomicBool::new(false),
             memory_is_unreadable: AtomicBool::new(false),
-            lost_log: LogGate::default(),
+            lost_log: LogThrottle::default(),
             summed_up: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
             me: Weak::clone(me),
@@ -99,13 +99,13 @@ impl Core {
     }
 
     /// A process exists.
-    pub(super) fn note_born(&self, shared: &Arc<Shared>) {
+    pub(super) fn register(&self, shared: &Arc<ChildStatus>) {
         self.live().insert(shared.id, Arc::clone(shared));
         metrics::gauge!("deckprobe_children").increment(1.0);
     }
 
     /// A process has been reaped.
-    pub(super) fn note_end(&self, shared: &Shared, reason: Reason) {
+    pub(super) fn note_end(&self, shared: &ChildStatus, reason: Reason) {
         self.live().remove(&shared.id);
         metrics::gauge!("deckprobe_children").decrement(1.0);
         self.stats.count_end(reason);
@@ -158,7 +158,7 @@ impl Core {
     }
 
     /// Every process that has not been reaped.
-    pub(super) fn living(&self) -> Vec<Arc<Shared>> {
+    pub(super) fn living(&self) -> Vec<Arc<ChildStatus>> {
         self.live().values().cloned().collect()
     }
 
@@ -167,7 +167,7 @@ impl Core {
     /// next record.
     pub(super) fn due_end(
         &self,
-        shared: &Shared,
+        shared: &ChildStatus,
     ) -> Option<(Reason, Option<OwnedSemaphorePermit>)> {
         if shared.engine.generation != self.engine.generation() {
             return Some((Reason::Upgraded, None));
@@ -218,7 +218,7 @@ impl Core {
         retire_all(self.pools.claim_all(|_| true), Reason::Shutdown);
     }
 
-    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Shared>>> {
+    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<ChildStatus>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -70,7 +70,7 @@ impl Core {
         self.close();
         self.killing.cancel();
         for child in self.living() {
-            child.signal(os::Ask::Kill);
+            child.signal(os::StopSignal::Kill);
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::contract::{Envelope, ErrorCode, Reply};
 
-use super::admission::Refusal;
+use super::admission::AdmissionError;
 
 /// A record that was handed over and got no reply.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     /// No reply in time.
     Deadline(Duration),
     /// No reply in time from a child that never read the record.
-    Deaf(Duration),
+    NeverRead(Duration),
     /// The child ended.
     Ended {
         /// "exited with status 3", "was ended by signal 11 (SIGSEGV)".
@@ -44,13 +44,13 @@ impl Failure {
     /// The envelope. `asked_ms` is the caller's own `timeout_ms`.
     pub(super) fn envelope(&self, asked_ms: Option<u64>) -> Envelope {
         let code = match self.kind {
-            Kind::Deadline(_) | Kind::Deaf(_) => ErrorCode::McpTimeout,
+            Kind::Deadline(_) | Kind::NeverRead(_) => ErrorCode::McpTimeout,
             Kind::Shutdown => ErrorCode::McpShuttingDown,
             _ => ErrorCode::McpEngineFailure,
         };
         let mut message = match &self.kind {
             Kind::Deadline(limit) => timeout_message(*limit, asked_ms),
-            Kind::Deaf(limit) => {
+            Kind::NeverRead(limit) => {
                 timeout_message(*limit, asked_ms)
                     + "; it had not begun to read this record, which is not the cause"
             }
@@ -80,7 +80,7 @@ impl Failure {
 
     /// Whether the document may be the cause, so that its key gets a strike.
     pub(super) fn blames_the_document(&self) -> bool {
-        !matches!(self.kind, Kind::Shutdown | Kind::Deaf(_))
+        !matches!(self.kind, Kind::Shutdown | Kind::NeverRead(_))
     }
 }
 
@@ -141,7 +141,7 @@ impl StartError {
                 "no engine process became available within {} ms: earlier ones have not ended yet",
                 waited.as_millis()
             ),
-            Self::ShuttingDown => return Refusal::ShuttingDown.envelope(),
+            Self::ShuttingDown => return AdmissionError::ShuttingDown.envelope(),
             Self::NoneIdle => "no engine process is available".to_owned(),
         };
         Envelope::new(ErrorCode::McpEngineFailure, message)
@@ -156,7 +156,7 @@ pub(super) fn never_handed_over() -> Envelope {
     )
 }
 
-impl Refusal {
+impl AdmissionError {
     pub(super) fn envelope(&self) -> Envelope {
         let (code, message) = match self {
             Self::Full { limit } => (

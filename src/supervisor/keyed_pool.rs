@@ -21,9 +21,9 @@ use super::breaker::Attempt;
 use super::core::Core;
 use super::failure::StartError;
 use super::recycle::Reason;
-use super::resolve::Engine;
+use super::resolve::ResolvedEngine;
 use super::start;
-use super::worker::{Phase, Shared, Worker};
+use super::worker::{ChildStatus, Phase, Worker};
 
 /// Profiles that are remembered. A caller may send ten thousand different budgets.
 const MAX_PROFILES: usize = 128;
@@ -75,7 +75,7 @@ impl Drop for Expectation {
 
 /// What is needed to start a child: prepared outside the pool, where waiting for it can be given up.
 pub(super) struct Prepared {
-    pub(super) engine: Arc<Engine>,
+    pub(super) engine: Arc<ResolvedEngine>,
     pub(super) slot: OwnedSemaphorePermit,
     pub(super) attempt: Attempt,
     pub(super) limit: Duration,
@@ -230,14 +230,14 @@ impl KeyedPools {
     }
 
     /// Takes one idle child out of its pool. `false` when somebody else has it.
-    pub(super) fn claim(&self, shared: &Arc<Shared>) -> bool {
+    pub(super) fn claim(&self, shared: &Arc<ChildStatus>) -> bool {
         self.take(shared).is_some()
     }
 
     /// The least recently used idle child of any profile, claimed.
     pub(super) fn claim_least_recently_used(&self) -> Option<Worker> {
         loop {
-            let mut oldest: Option<Arc<Shared>> = None;
+            let mut oldest: Option<Arc<ChildStatus>> = None;
             self.for_each_idle(|shared| {
                 if oldest
                     .as_ref()
@@ -254,7 +254,7 @@ impl KeyedPools {
     }
 
     /// Every idle child that `wanted` names, claimed.
-    pub(super) fn claim_all(&self, wanted: impl Fn(&Shared) -> bool) -> Vec<Worker> {
+    pub(super) fn claim_all(&self, wanted: impl Fn(&ChildStatus) -> bool) -> Vec<Worker> {
         let pools = self.all();
         pools
             .iter()
@@ -278,7 +278,7 @@ impl KeyedPools {
         self.pools.len()
     }
 
-    fn take(&self, shared: &Arc<Shared>) -> Option<Worker> {
+    fn take(&self, shared: &Arc<ChildStatus>) -> Option<Worker> {
         let entry = self.pools.get(&shared.profile).map(|e| Arc::clone(&e))?;
         let claimed = entry
             .pool
@@ -286,7 +286,7 @@ impl KeyedPools {
         claimed.removed.into_iter().next()
     }
 
-    fn for_each_idle(&self, mut look: impl FnMut(&Arc<Shared>)) {
+    fn for_each_idle(&self, mut look: impl FnMut(&Arc<ChildStatus>)) {
         for entry in self.all() {
             entry.pool.retain(|worker, _| {
                 look(&worker.shared);

@@ -9,28 +9,30 @@
 //! at a time and get one outcome back. A *lease* makes the checkout safe to drop: a child with a
 //! record in flight never returns to its pool.
 //!
-//! Files: `lanes`, `admission` (permits) · `keyed_pool`, `checkout`, `lease` (children by profile) ·
-//! `start`, `child`, `tend`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
-//! `engine_cell`, `discovery` (the engine) · `recycle`, `breaker`, `strikes` (what ends and what is
+//! Files: `fair_queue`, `admission` (permits) · `keyed_pool`, `checkout`, `lease` (children by profile) ·
+//! `start`, `child`, `child_task`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
+//! `current_engine`, `introspection` (the engine) · `recycle`, `breaker`, `quarantine` (what ends and what is
 //! held back) · `batch`, `drain`, `snapshot`, `stats` (the rest of the public face).
 
 mod admission;
 mod batch;
 mod breaker;
-mod chance;
 mod checkout;
 mod child;
+mod child_task;
 mod core;
-mod discovery;
+mod current_engine;
 mod drain;
-mod engine_cell;
 mod failure;
+mod fair_queue;
+mod introspection;
+mod jitter;
 mod keyed_pool;
-mod lanes;
 mod launcher;
 mod lease;
-mod log_gate;
+mod log_throttle;
 mod os;
+mod quarantine;
 mod recycle;
 mod resolve;
 mod settings;
@@ -38,9 +40,7 @@ mod snapshot;
 mod spawner;
 mod start;
 mod stats;
-mod strikes;
-mod tend;
-mod words;
+mod stderr_tail;
 mod worker;
 
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ use crate::contract::{CONTRACT_VERSION, Envelope, ProbeOptions, Profile, Record,
 use self::admission::Permit;
 use self::core::Core;
 use self::failure::Failure;
-use self::lanes::Lane;
+use self::fair_queue::Lane;
 use self::stats::Ended;
 use self::worker::Outcome;
 
@@ -71,7 +71,7 @@ pub use snapshot::{
 
 /// A discovery answer of the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Discovery {
+pub enum Introspection {
     /// The `formats` report.
     Formats,
     /// The `targets` report of one format.
@@ -137,7 +137,7 @@ impl Supervisor {
     pub async fn probe(&self, record: &Record, options: &ProbeOptions) -> Reply {
         let core = &self.handle.core;
         let _under_way = core.calls.token();
-        let tally = Tally { core };
+        let tally = OutcomeGuard { core };
         let span = record_span();
         let call = async {
             let asked = Instant::now();
@@ -171,9 +171,9 @@ impl Supervisor {
     ///
     /// # Errors
     /// The engine's own error envelope, or one of ours.
-    pub async fn discover(&self, what: &Discovery) -> Result<Arc<str>, Reply> {
+    pub async fn introspect(&self, what: &Introspection) -> Result<Arc<str>, Reply> {
         let _under_way = self.handle.core.calls.token();
-        self.handle.core.discover(what).await
+        self.handle.core.introspect(what).await
     }
 
     /// The engine in use; waits for the search to end.
@@ -218,7 +218,7 @@ impl Core {
         record: &Record,
         options: &ProbeOptions,
         permit: Permit,
-        tally: Tally<'_>,
+        tally: OutcomeGuard<'_>,
     ) -> Reply {
         let profile = options.profile();
         let span = tracing::Span::current();
@@ -239,9 +239,9 @@ impl Core {
         profile: &Profile,
         permit: Arc<Permit>,
     ) -> Reply {
-        if self.strikes.remembers_any() {
-            let suspect = strikes::suspect(record, options).await;
-            if let Some(refusal) = self.strikes.refusal(suspect, Instant::now()) {
+        if self.quarantine.remembers_any() {
+            let document = quarantine::document_key(record, options).await;
+            if let Some(refusal) = self.quarantine.refusal(document, Instant::now()) {
                 self.stats.count_refused();
                 return self.reply(&refusal);
             }
@@ -285,9 +285,10 @@ impl Core {
     /// The reply for a record that cost a child.
     async fn failed(&self, failure: &Failure, record: &Record, options: &ProbeOptions) -> Reply {
         let mut envelope = failure.envelope(options.budget().timeout_ms);
-        if self.strikes.is_on() && failure.blames_the_document() {
-            let suspect = strikes::suspect(record, options).await;
-            self.strikes.strike(suspect, &mut envelope, Instant::now());
+        if self.quarantine.is_on() && failure.blames_the_document() {
+            let document = quarantine::document_key(record, options).await;
+            self.quarantine
+                .strike(document, &mut envelope, Instant::now());
         }
         self.reply(&envelope)
     }
@@ -336,11 +337,11 @@ fn record_span() -> tracing::Span {
 }
 
 /// Counts a record however it ends, also when its future is dropped.
-struct Tally<'a> {
+struct OutcomeGuard<'a> {
     core: &'a Core,
 }
 
-impl Tally<'_> {
+impl OutcomeGuard<'_> {
     fn done(self, reply: Reply) -> Reply {
         self.core.stats.count_outcome(Ended::of(&reply));
         std::mem::forget(self);
@@ -348,7 +349,7 @@ impl Tally<'_> {
     }
 }
 
-impl Drop for Tally<'_> {
+impl Drop for OutcomeGuard<'_> {
     fn drop(&mut self) {
         self.core.stats.count_outcome(Ended::Cancelled);
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Settings, chance};
+use super::{Settings, jitter};
 
 /// Why a child ended. The words are metric labels and log fields, a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,22 +112,22 @@ impl Reason {
 
 /// The limits of one child, jittered so that children started together do not end together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct RecycleLimits {
     records: Option<u64>,
     expires: Option<Instant>,
     resident: Option<u64>,
     pub(super) idle: Option<Duration>,
 }
 
-impl Limits {
+impl RecycleLimits {
     pub(super) fn of_a_child_born(now: Instant, settings: &Settings) -> Self {
         Self {
-            records: settings.max_records.map(chance::around_count),
+            records: settings.max_records.map(jitter::around_count),
             expires: settings
                 .max_age
-                .and_then(|age| now.checked_add(chance::around(age))),
+                .and_then(|age| now.checked_add(jitter::around(age))),
             resident: settings.max_rss_bytes,
-            idle: settings.idle.map(chance::around),
+            idle: settings.idle.map(jitter::around),
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             ..Settings::default()
         };
         let now = Instant::now();
-        let limits = Limits::of_a_child_born(now, &settings);
+        let limits = RecycleLimits::of_a_child_born(now, &settings);
         let later = now + Duration::from_secs(1_000_000);
         assert_eq!(limits.reached(u64::MAX, u64::MAX, later), None);
         assert_eq!(limits.idle, None);
@@ -178,14 +178,14 @@ mod tests {
             ..Settings::default()
         };
         let now = Instant::now();
-        let limits = Limits::of_a_child_born(now, &settings);
+        let limits = RecycleLimits::of_a_child_born(now, &settings);
         assert_eq!(limits.reached(1, 1, now), None);
     }
 
     #[test]
     fn every_limit_has_its_own_reason() {
         let now = Instant::now();
-        let limits = Limits::of_a_child_born(now, &Settings::default());
+        let limits = RecycleLimits::of_a_child_born(now, &Settings::default());
         let hour = now + Duration::from_secs(3600 + 361);
         assert_eq!(limits.reached(0, 0, now), None);
         assert_eq!(limits.reached(11_001, 0, now), Some(Reason::Records));

@@ -15,7 +15,7 @@ use crate::contract::{CONTRACT_VERSION, Profile};
 
 use super::core::Core;
 use super::launcher::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec};
-use super::words::Words;
+use super::stderr_tail::StderrTail;
 use super::{EngineChoice, EngineInfo, EngineKind, SandboxMode, Settings, os, start};
 
 /// The engine's file name.
@@ -27,7 +27,7 @@ const NAME: &str = if cfg!(windows) {
 
 /// A resolved engine. A new one takes its place after an upgrade on disk.
 #[derive(Debug)]
-pub(super) struct Engine {
+pub(super) struct ResolvedEngine {
     pub(super) info: EngineInfo,
     /// Counts resolutions; children of an earlier one are of the old file.
     pub(super) generation: u64,
@@ -48,7 +48,7 @@ pub(super) struct Engine {
 }
 
 /// What tells one file or directory on disk from the next that has its name.
-pub(super) type Sight = Vec<i64>;
+pub(super) type FileIdentity = Vec<i64>;
 
 struct Candidate {
     kind: EngineKind,
@@ -60,7 +60,7 @@ struct Candidate {
 ///
 /// # Errors
 /// Why there is none, naming the path and what names it.
-pub(super) async fn resolve(core: &Arc<Core>, generation: u64) -> Result<Engine, String> {
+pub(super) async fn resolve(core: &Arc<Core>, generation: u64) -> Result<ResolvedEngine, String> {
     if std::env::var_os(CHILD_MARK).is_some() {
         return Err(format!(
             "this process was itself started as an engine ({CHILD_MARK} is set); \
@@ -100,7 +100,7 @@ pub(super) async fn resolve(core: &Arc<Core>, generation: u64) -> Result<Engine,
     Err(refused.join("; "))
 }
 
-impl Engine {
+impl ResolvedEngine {
     /// Whether records may carry their options, so that one child serves every profile.
     pub(super) fn takes_options_per_record(&self) -> bool {
         self.info.kind == EngineKind::Builtin
@@ -169,7 +169,7 @@ impl Engine {
 
     /// What on disk is not what it was when the engine was resolved, if anything. What is gone for the
     /// moment, as in the middle of an upgrade, does not count. With it comes what is there now.
-    pub(super) fn outdated(&self) -> Option<(&'static str, Sight)> {
+    pub(super) fn outdated(&self) -> Option<(&'static str, FileIdentity)> {
         let file = os::file_identity(&self.file).ok();
         if let Some(is) = file.filter(|is| *is != self.identity) {
             return Some(("the engine was replaced on disk", is));
@@ -209,12 +209,12 @@ pub fn check_sandbox(settings: &Settings) -> Result<Applied, String> {
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;
-    let mut words = Words::new(true);
-    words.hear(&output.stderr);
-    match (words.applied(), words.launch_failure()) {
+    let mut tail = StderrTail::new(true);
+    tail.push(&output.stderr);
+    match (tail.applied(), tail.launch_failure()) {
         (Some(applied), _) => Ok(applied.clone()),
         (None, Some(why)) => Err(why.to_owned()),
-        (None, None) => Err(format!("the launcher said nothing: {}", words.shown())),
+        (None, None) => Err(format!("the launcher said nothing: {}", tail.shown())),
     }
 }
 
@@ -294,7 +294,7 @@ async fn examine(
     core: &Arc<Core>,
     candidate: Candidate,
     generation: u64,
-) -> Result<Engine, String> {
+) -> Result<ResolvedEngine, String> {
     let Candidate { kind, path, origin } = candidate;
     let refuse = |why: &str| cannot_start(&path, origin, why);
     let launcher = own_program(&core.settings)?;
@@ -319,7 +319,7 @@ async fn examine(
         (EngineKind::Builtin, Ok(own)) if core.settings.launcher.is_none() => own,
         _ => path.clone(),
     };
-    let mut engine = Engine {
+    let mut engine = ResolvedEngine {
         info: EngineInfo {
             kind,
             path: shown,
@@ -333,7 +333,7 @@ async fn examine(
         launcher,
         script,
     };
-    let probe = Arc::new(Engine {
+    let probe = Arc::new(ResolvedEngine {
         info: engine.info.clone(),
         file: engine.file.clone(),
         identity: engine.identity.clone(),
@@ -399,7 +399,7 @@ fn version_in(kind: EngineKind, output: &[u8]) -> Result<String, String> {
     if kind == EngineKind::Builtin && !version.is_empty() {
         return Ok(version.to_owned());
     }
-    let shown = super::words::excerpt(line.as_bytes());
+    let shown = super::stderr_tail::excerpt(line.as_bytes());
     let plain = version.len() <= 64 && version.bytes().all(|byte| byte.is_ascii_graphic());
     if name != "deckprobe" || version.is_empty() || !plain {
         return Err(format!(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::core::Core;
 use super::launcher::Applied;
 use super::stats::Latencies;
-use super::worker::{Phase, Shared};
+use super::worker::{ChildStatus, Phase};
 use super::{EngineInfo, Settings};
 
 /// The state of the pool.
@@ -201,7 +201,7 @@ impl Core {
             recycles: self.stats.ends(),
             starts: Starts { ok, failed },
             resent: self.stats.retries(),
-            suspects: self.strikes.remembered(),
+            suspects: self.quarantine.remembered(),
             refused: self.stats.refused(),
             record_latency: latency(&self.stats.records),
             queue_latency: latency(&self.stats.waits),
@@ -221,7 +221,7 @@ impl Core {
     }
 }
 
-fn worker(shared: &Shared, now: Instant) -> WorkerView {
+fn worker(shared: &ChildStatus, now: Instant) -> WorkerView {
     let phase: Phase = shared.phase();
     WorkerView {
         id: shared.id,

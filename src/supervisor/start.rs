@@ -8,13 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::contract::{ErrorCode, ProbeOptions, Profile, Reply};
 
-use super::child::{Broken, Child, Stir};
+use super::child::{Child, ExchangeError, IdleEvent};
+use super::child_task::ChildTask;
 use super::core::Core;
 use super::failure::StartError;
-use super::recycle::{Limits, Reason};
-use super::resolve::Engine;
-use super::tend::Tender;
-use super::worker::{Phase, Shared, Worker};
+use super::recycle::{Reason, RecycleLimits};
+use super::resolve::ResolvedEngine;
+use super::worker::{ChildStatus, Phase, Worker};
 
 /// A request that no engine touches a file for; the cheapest sign of life.
 const PING: &[u8] = b"{}\n";
@@ -22,13 +22,13 @@ const PING: &[u8] = b"{}\n";
 /// been reaped, also when the start fails.
 pub(super) async fn start(
     core: &Arc<Core>,
-    engine: &Arc<Engine>,
+    engine: &Arc<ResolvedEngine>,
     profile: &Profile,
     slot: OwnedSemaphorePermit,
     limit: Duration,
 ) -> Result<Worker, StartError> {
-    let limits = Limits::of_a_child_born(Instant::now(), &core.settings);
-    let shared = Arc::new(Shared::new(
+    let limits = RecycleLimits::of_a_child_born(Instant::now(), &core.settings);
+    let shared = Arc::new(ChildStatus::new(
         core.next_id(),
         profile.clone(),
         Arc::clone(engine),
@@ -38,16 +38,16 @@ pub(super) async fn start(
         super::spawner::spawn(engine.command(&core.settings, &engine.jsonl_arguments(profile)))
             .await
             .map_err(|error| StartError::Failed(engine.cannot_start(&error.to_string())))?;
-    let mut tender = Tender {
+    let mut task = ChildTask {
         core: Arc::clone(core),
         child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
         slot: Some(slot),
         ready: false,
     };
-    core.note_born(&shared);
+    core.register(&shared);
     let begun = Instant::now();
-    if let Err(error) = tender.greet(engine, limit).await {
-        core.tracker.spawn(tender.end(Reason::Start.into(), None));
+    if let Err(error) = task.ping(engine, limit).await {
+        core.tracker.spawn(task.end(Reason::Start.into(), None));
         return Err(error);
     }
     metrics::histogram!("deckprobe_start_seconds").record(begun.elapsed());
@@ -55,7 +55,7 @@ pub(super) async fn start(
     let (commands, inbox) = mpsc::unbounded_channel();
     shared.touch();
     shared.set_phase(Phase::Idle);
-    core.tracker.spawn(tender.tend(inbox));
+    core.tracker.spawn(task.run(inbox));
     Ok(Worker::new(shared, commands))
 }
 
@@ -70,44 +70,40 @@ pub(super) struct Answer {
 /// Runs a child that is asked one thing by its arguments and ends by itself.
 pub(super) async fn run_once(
     core: &Arc<Core>,
-    engine: &Arc<Engine>,
+    engine: &Arc<ResolvedEngine>,
     arguments: &[String],
     slot: OwnedSemaphorePermit,
     limit: Duration,
 ) -> Result<Answer, String> {
-    let limits = Limits::of_a_child_born(Instant::now(), &core.settings);
+    let limits = RecycleLimits::of_a_child_born(Instant::now(), &core.settings);
     let profile = ProbeOptions::new().profile();
-    let shared = Shared::new(core.next_id(), profile, Arc::clone(engine), limits);
+    let shared = ChildStatus::new(core.next_id(), profile, Arc::clone(engine), limits);
     let shared = Arc::new(shared);
     let command = engine.command(&core.settings, arguments);
     let process = super::spawner::spawn(command)
         .await
         .map_err(|error| error.to_string())?;
-    let mut tender = Tender {
+    let mut task = ChildTask {
         core: Arc::clone(core),
         child: Child::new(Arc::clone(&shared), process, engine.through_launcher()),
         slot: Some(slot),
         ready: false,
     };
     shared.set_phase(Phase::Busy);
-    core.note_born(&shared);
+    core.register(&shared);
     let longest = core.settings.max_reply_bytes;
-    let output = tender
-        .child
-        .whole_output(limit, longest, &core.killing)
-        .await;
+    let output = task.child.whole_output(limit, longest, &core.killing).await;
     let status = match &output {
-        Ok(_) => tender.status_soon().await,
+        Ok(_) => task.status_soon().await,
         Err(_) => None,
     };
     let (exit, perhaps) = match status {
-        Some((_, perhaps)) => (tender.child.reap().await, perhaps),
+        Some((_, perhaps)) => (task.child.reap().await, perhaps),
         None => (None, None),
     };
-    let launch_failure = tender.child.words.launch_failure().map(str::to_owned);
-    let words = tender.child.words.shown() + &noted(perhaps);
-    core.tracker
-        .spawn(tender.end(Reason::Discovery.into(), None));
+    let launch_failure = task.child.stderr_tail.launch_failure().map(str::to_owned);
+    let words = task.child.stderr_tail.shown() + &noted(perhaps);
+    core.tracker.spawn(task.end(Reason::Discovery.into(), None));
     if let Some(why) = launch_failure {
         return Err(why);
     }
@@ -117,18 +113,18 @@ pub(super) async fn run_once(
             output,
             words,
         }),
-        (Err(Broken::Deadline), _) => {
+        (Err(ExchangeError::Deadline), _) => {
             Err(format!("it did not answer within {} ms", limit.as_millis()))
         }
-        (Err(Broken::Oversized), _) => Err(format!("it printed more than {longest} bytes")),
+        (Err(ExchangeError::Oversized), _) => Err(format!("it printed more than {longest} bytes")),
         (Err(_), _) => Err("the server is shutting down".to_owned()),
         (Ok(_), None) => Err("it closed its output and went on".to_owned()),
     }
 }
 
-impl Tender {
+impl ChildTask {
     /// Pings the child, so that a start that fails is never blamed on a document.
-    async fn greet(&mut self, engine: &Engine, limit: Duration) -> Result<(), StartError> {
+    async fn ping(&mut self, engine: &ResolvedEngine, limit: Duration) -> Result<(), StartError> {
         let core = Arc::clone(&self.core);
         let longest = core.settings.max_reply_bytes;
         let answer = self
@@ -137,11 +133,11 @@ impl Tender {
             .await;
         let length = match answer {
             Ok(length) => length,
-            Err(broken) => return Err(self.failed_start(engine, broken, limit).await),
+            Err(error) => return Err(self.failed_start(engine, error, limit).await),
         };
         let line = self.child.output().get(..length).unwrap_or_default();
         let reply = Reply::from_engine(line, None).map_err(|error| {
-            let excerpt = super::words::excerpt(line);
+            let excerpt = super::stderr_tail::excerpt(line);
             StartError::Failed(
                 engine.cannot_start(&format!("its first line is no reply ({error}): {excerpt}")),
             )
@@ -151,7 +147,7 @@ impl Tender {
             // The command line was refused: these options are at fault, not the engine.
             Some(ErrorCode::CliSyntax) => return Err(StartError::Refused(reply)),
             _ => {
-                let what = super::words::excerpt(reply.json().as_bytes());
+                let what = super::stderr_tail::excerpt(reply.json().as_bytes());
                 let why = format!("it does not answer as a deckprobe engine does: {what}");
                 return Err(StartError::Failed(engine.cannot_start(&why)));
             }
@@ -161,23 +157,23 @@ impl Tender {
             return Err(StartError::Failed(engine.cannot_start(&why)));
         }
         self.ready = true;
-        self.child.catch_up_on_words();
-        core.note_confinement(self.child.words.applied());
+        self.child.read_available_stderr();
+        core.note_confinement(self.child.stderr_tail.applied());
         Ok(())
     }
 
     async fn failed_start(
         &mut self,
-        engine: &Engine,
-        broken: Broken,
+        engine: &ResolvedEngine,
+        error: ExchangeError,
         limit: Duration,
     ) -> StartError {
-        let why = match broken {
-            Broken::Killed => return StartError::ShuttingDown,
-            Broken::Deadline | Broken::DeafUntilDeadline => {
+        let why = match error {
+            ExchangeError::Killed => return StartError::ShuttingDown,
+            ExchangeError::Deadline | ExchangeError::NeverRead => {
                 format!("it was not ready within {} ms", limit.as_millis())
             }
-            Broken::BeforeHandOver(Stir::Unasked(what)) => {
+            ExchangeError::BeforeHandOver(IdleEvent::Unasked(what)) => {
                 // The command line was refused before the ping was written.
                 let line = self.child.output().split(|byte| *byte == b'\n').next();
                 let refusal = line.and_then(|line| Reply::from_engine(line, None).ok());
@@ -186,16 +182,16 @@ impl Tender {
                 }
                 format!("it printed something nobody asked for: {what}")
             }
-            Broken::Oversized => "its first line does not end".to_owned(),
+            ExchangeError::Oversized => "its first line does not end".to_owned(),
             _ => match self.status_soon().await {
                 Some((how, perhaps)) => format!("it {how} before it was ready{}", noted(perhaps)),
                 None => "it closed its pipes before it was ready".to_owned(),
             },
         };
-        if let Some(why) = self.child.words.launch_failure() {
+        if let Some(why) = self.child.stderr_tail.launch_failure() {
             return StartError::Failed(engine.cannot_start(why));
         }
-        let words = self.child.words.shown();
+        let words = self.child.stderr_tail.shown();
         let words = if words.is_empty() {
             words
         } else {

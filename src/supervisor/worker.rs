@@ -12,8 +12,8 @@ use crate::contract::{Profile, Reply};
 use super::admission::Permit;
 use super::failure::Failure;
 use super::os;
-use super::recycle::{Limits, Reason};
-use super::resolve::Engine;
+use super::recycle::{Reason, RecycleLimits};
+use super::resolve::ResolvedEngine;
 
 /// What a child is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +54,12 @@ impl Phase {
 }
 
 /// What is known about one child, from its start until it is reaped.
-pub(super) struct Shared {
+pub(super) struct ChildStatus {
     pub(super) id: u64,
     pub(super) profile: Profile,
-    pub(super) engine: Arc<Engine>,
+    pub(super) engine: Arc<ResolvedEngine>,
     pub(super) born: Instant,
-    pub(super) limits: Limits,
+    pub(super) limits: RecycleLimits,
     phase: AtomicU8,
     served: AtomicU64,
     resident: AtomicU64,
@@ -70,8 +70,13 @@ pub(super) struct Shared {
     pid: Mutex<Option<u32>>,
 }
 
-impl Shared {
-    pub(super) fn new(id: u64, profile: Profile, engine: Arc<Engine>, limits: Limits) -> Self {
+impl ChildStatus {
+    pub(super) fn new(
+        id: u64,
+        profile: Profile,
+        engine: Arc<ResolvedEngine>,
+        limits: RecycleLimits,
+    ) -> Self {
         Self {
             id,
             profile,
@@ -132,7 +137,7 @@ impl Shared {
     }
 
     /// Signals the child's process group, if it has not been reaped.
-    pub(super) fn signal(&self, ask: os::Ask) {
+    pub(super) fn signal(&self, ask: os::StopSignal) {
         let pid = self.pid.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pid) = *pid
             && let Err(error) = os::signal_group(pid, ask)
@@ -147,7 +152,7 @@ impl Shared {
         let mut pid = self.pid.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pid) = pid.take() {
             // Its grandchildren; the child itself is past feeling it.
-            let _best_effort = os::signal_group(pid, os::Ask::Kill);
+            let _best_effort = os::signal_group(pid, os::StopSignal::Kill);
         }
     }
 
@@ -164,7 +169,7 @@ pub(super) struct Job {
     pub(super) line: Vec<u8>,
     /// The name that a good reply carries.
     pub(super) display_name: Option<String>,
-    /// Shared with the caller; kept by the tending task until a condemned child is reaped.
+    /// ChildStatus with the caller; kept by the tending task until a condemned child is reaped.
     pub(super) permit: Arc<Permit>,
     /// Where the outcome goes. Closed means that the caller left.
     pub(super) answer: oneshot::Sender<Outcome>,
@@ -190,12 +195,12 @@ pub(super) enum Command {
 
 /// The handle to an idle or leased child: deadpool's object. Whoever drops it ends the child.
 pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ChildStatus>,
     commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, commands: mpsc::UnboundedSender<Command>) -> Self {
+    pub(super) fn new(shared: Arc<ChildStatus>, commands: mpsc::UnboundedSender<Command>) -> Self {
         Self { shared, commands }
     }
 

@@ -113,7 +113,7 @@ impl Engine {
                     exit(2);
                 }
                 "ignore-term" => ignore_term(),
-                "no-read" => sleep(Duration::from_secs(600)),
+                "start-never-read" => sleep(Duration::from_secs(600)),
                 other => panic!("unknown start verb {other}"),
             }
         }
@@ -311,7 +311,7 @@ impl Engine {
                 unsafe { libc::close(0) };
                 sleep(Duration::from_secs(600));
             }
-            "deaf" => {
+            "never-read" => {
                 // Answers, and never reads again.
                 self.reply(record, json!({}));
                 sleep(Duration::from_secs(600));

@@ -54,7 +54,7 @@ async fn a_record_that_was_never_read_is_not_blamed() {
         settings.strikes = 1;
     });
     for _ in 0..2 {
-        bench.assert_serves("deaf.pdf").await;
+        bench.assert_serves("never-read.pdf").await;
         let reply = bench.probe("reply~innocent.pdf").await;
         let says = ["500 ms", "is not the cause"];
         assert_fails(&reply, ErrorCode::McpTimeout, &says);
@@ -68,7 +68,7 @@ async fn a_record_that_was_never_read_is_not_blamed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_hangs_is_under_the_deadline() {
     let bench = Bench::new(|settings| settings.record_timeout = Duration::from_millis(500));
-    bench.assert_serves("deaf.pdf").await;
+    bench.assert_serves("never-read.pdf").await;
     let big = Record::from_base64("big.pdf", "A".repeat(400_000)).unwrap();
     let options = ProbeOptions::new();
     let reply = within(bench.supervisor.probe(&big, &options)).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deckprobe_mcp::contract::{ErrorCode, ProbeOptions, Record};
-use deckprobe_mcp::supervisor::{Batch, Discovery};
+use deckprobe_mcp::supervisor::{Batch, Introspection};
 
 use super::harness::{
     Bench, Chaos, PATIENCE, assert_answers, assert_fails, eventually, json, record, within,
@@ -174,7 +174,7 @@ async fn looking_in_needs_no_permit() {
     let bench = Bench::new(|settings| settings.max_concurrency = 1);
     bench
         .supervisor
-        .discover(&Discovery::Formats)
+        .introspect(&Introspection::Formats)
         .await
         .unwrap();
     let running = bench.spawn("wait:1000.pdf");
@@ -182,7 +182,7 @@ async fn looking_in_needs_no_permit() {
     let begun = Instant::now();
     bench
         .supervisor
-        .discover(&Discovery::Formats)
+        .introspect(&Introspection::Formats)
         .await
         .unwrap();
     bench.supervisor.engine().await.unwrap();
@@ -193,7 +193,7 @@ async fn looking_in_needs_no_permit() {
     bench.assert_whole().await;
 }
 
-/// Discovery that hangs: who waits for the answer waits as long as for a permit, not behind everyone.
+/// Introspection that hangs: who waits for the answer waits as long as for a permit, not behind everyone.
 #[tokio::test(flavor = "multi_thread")]
 async fn discovery_that_hangs_holds_up_nobody_for_longer_than_the_queue_may() {
     use std::os::unix::fs::PermissionsExt;
@@ -210,7 +210,7 @@ async fn discovery_that_hangs_holds_up_nobody_for_longer_than_the_queue_may() {
     });
     bench.supervisor.engine().await.unwrap();
     let begun = Instant::now();
-    let asked = (0..10).map(|_| bench.supervisor.discover(&Discovery::Formats));
+    let asked = (0..10).map(|_| bench.supervisor.introspect(&Introspection::Formats));
     let answers = within(futures_util::future::join_all(asked)).await;
     assert!(
         begun.elapsed() < Duration::from_secs(6),
@@ -230,20 +230,24 @@ async fn discovery_that_hangs_holds_up_nobody_for_longer_than_the_queue_may() {
     bench.assert_whole().await;
 }
 
-/// Discovery: asked once by a child of its own; errors are the engine's own, and are not remembered.
+/// Introspection: asked once by a child of its own; errors are the engine's own, and are not remembered.
 #[tokio::test(flavor = "multi_thread")]
 async fn discovery_is_asked_once() {
     let bench = Bench::new(|_| {});
-    let pdf = Discovery::Targets("pdf".into());
-    let asked = (0..20).map(|_| bench.supervisor.discover(&pdf));
+    let pdf = Introspection::Targets("pdf".into());
+    let asked = (0..20).map(|_| bench.supervisor.introspect(&pdf));
     for answer in within(futures_util::future::join_all(asked)).await {
         assert!(answer.unwrap().starts_with(r#"{"driver":"pdf""#));
     }
-    bench.supervisor.discover(&Discovery::Schema).await.unwrap();
+    bench
+        .supervisor
+        .introspect(&Introspection::Schema)
+        .await
+        .unwrap();
     for name in ["xyz", "--help", "-"] {
         let refused = bench
             .supervisor
-            .discover(&Discovery::Targets(name.into()))
+            .introspect(&Introspection::Targets(name.into()))
             .await;
         let refused = refused.unwrap_err();
         assert_eq!(

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use deckprobe_mcp::contract::{ErrorCode, ProbeOptions, Record};
-use deckprobe_mcp::supervisor::{Discovery, SandboxMode, Settings};
+use deckprobe_mcp::supervisor::{Introspection, SandboxMode, Settings};
 
 use super::harness::{
     Bench, Chaos, assert_answers, assert_fails, eventually, json, launcher, record, within,
@@ -123,7 +123,11 @@ async fn a_failed_start_leaves_nothing_broken() {
 /// A6: it starts and never answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_is_never_ready_is_given_up_at_the_start_budget() {
-    for script in ["start-wait:60000", "no-read", "ignore-term\nno-read"] {
+    for script in [
+        "start-wait:60000",
+        "start-never-read",
+        "ignore-term\nstart-never-read",
+    ] {
         let bench = Bench::on(Chaos::starting_with(script), |settings| {
             settings.start_timeout = Duration::from_millis(400);
         });
@@ -291,7 +295,7 @@ async fn an_upgrade_on_disk_is_noticed_and_loses_nothing() {
     let bench = Bench::on(Chaos::copied(), |_| {});
     let formats = bench
         .supervisor
-        .discover(&Discovery::Formats)
+        .introspect(&Introspection::Formats)
         .await
         .unwrap();
     assert!(formats.contains("2.4.0"));
@@ -315,7 +319,7 @@ async fn an_upgrade_on_disk_is_noticed_and_loses_nothing() {
     );
     let formats = bench
         .supervisor
-        .discover(&Discovery::Formats)
+        .introspect(&Introspection::Formats)
         .await
         .unwrap();
     assert!(formats.contains("2.5.0"), "{formats}");

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::arguments::Arguments;
 use super::{Call, Refusal, read_only};
-use crate::supervisor::Discovery;
+use crate::supervisor::Introspection;
 
 pub(super) const NAME: &str = "list_formats";
 
@@ -24,6 +24,10 @@ pub(super) async fn call(
     given: Option<JsonObject>,
 ) -> Result<CallToolResult, Refusal> {
     Arguments::new(NAME, &[], given)?;
-    let answer = call.shared.supervisor.discover(&Discovery::Formats).await;
+    let answer = call
+        .shared
+        .supervisor
+        .introspect(&Introspection::Formats)
+        .await;
     Ok(call.report(&answer).await)
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::super::arguments::{Arguments, invalid, quoted};
 use super::{Call, Refusal, read_only};
 use crate::contract::{Envelope, ErrorCode, Reply};
-use crate::supervisor::Discovery;
+use crate::supervisor::Introspection;
 
 pub(super) const NAME: &str = "list_targets";
 
@@ -54,8 +54,8 @@ pub(super) async fn call(
             _ => None,
         })?
         .unwrap_or(false);
-    let discovery = Discovery::Targets(format);
-    let mut answer = call.shared.supervisor.discover(&discovery).await;
+    let question = Introspection::Targets(format);
+    let mut answer = call.shared.supervisor.introspect(&question).await;
     if !full {
         answer = answer.and_then(|report| {
             compact(&report).map_err(|envelope| {

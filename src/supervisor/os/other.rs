@@ -17,12 +17,12 @@ pub(in super::super) const HAS_GROUPS: bool = false;
 pub(in super::super) fn own_group(_command: &mut Command) {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Ask {
+pub(in super::super) enum StopSignal {
     End,
     Kill,
 }
 
-pub(in super::super) fn signal_group(_pid: u32, _ask: Ask) -> io::Result<()> {
+pub(in super::super) fn signal_group(_pid: u32, _ask: StopSignal) -> io::Result<()> {
     Ok(())
 }
 
@@ -39,7 +39,7 @@ impl ExitNotice {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum Sip {
+pub(in super::super) enum TryRead {
     Dry,
     #[allow(dead_code)]
     Some,
@@ -47,8 +47,8 @@ pub(in super::super) enum Sip {
     Closed,
 }
 
-pub(in super::super) fn sip<P>(_pipe: &P, _into: &mut Vec<u8>, _most: usize) -> Sip {
-    Sip::Dry
+pub(in super::super) fn try_read<P>(_pipe: &P, _into: &mut Vec<u8>, _most: usize) -> TryRead {
+    TryRead::Dry
 }
 
 pub(in super::super) fn untaken<P>(_pipe: &P) -> Option<u64> {

@@ -28,7 +28,7 @@ pub(in super::super) fn own_group(command: &mut Command) {
 
 /// How hard to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Ask {
+pub(in super::super) enum StopSignal {
     /// The child may clean up.
     End,
     /// It ends now.
@@ -36,10 +36,10 @@ pub(in super::super) enum Ask {
 }
 
 /// Signals a process group that has not been reaped. One that is gone already is a success.
-pub(in super::super) fn signal_group(pid: u32, ask: Ask) -> io::Result<()> {
+pub(in super::super) fn signal_group(pid: u32, ask: StopSignal) -> io::Result<()> {
     let signal = match ask {
-        Ask::End => Signal::TERM,
-        Ask::Kill => Signal::KILL,
+        StopSignal::End => Signal::TERM,
+        StopSignal::Kill => Signal::KILL,
     };
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Ok(());
@@ -93,7 +93,7 @@ impl ExitNotice {
 
 /// What a read that does not wait found.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum Sip {
+pub(in super::super) enum TryRead {
     /// Nothing there now.
     Dry,
     /// At least one byte was appended.
@@ -103,8 +103,8 @@ pub(in super::super) enum Sip {
 }
 
 /// Appends what is in the pipe right now, up to `most` bytes, whatever the event loop knows about it.
-pub(in super::super) fn sip<P: AsFd>(pipe: &P, into: &mut Vec<u8>, most: usize) -> Sip {
-    let mut found = Sip::Dry;
+pub(in super::super) fn try_read<P: AsFd>(pipe: &P, into: &mut Vec<u8>, most: usize) -> TryRead {
+    let mut found = TryRead::Dry;
     let mut chunk = [0_u8; 16 * 1024];
     let end = into.len().saturating_add(most);
     while into.len() < end {
@@ -113,14 +113,14 @@ pub(in super::super) fn sip<P: AsFd>(pipe: &P, into: &mut Vec<u8>, most: usize) 
             break;
         };
         match rustix::io::read(pipe, &mut *room) {
-            Ok(0) => return Sip::Closed,
+            Ok(0) => return TryRead::Closed,
             Ok(n) => {
                 into.extend_from_slice(room.get(..n).unwrap_or_default());
-                found = Sip::Some;
+                found = TryRead::Some;
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::AGAIN) => break,
-            Err(_) => return Sip::Closed,
+            Err(_) => return TryRead::Closed,
         }
     }
     found
@@ -326,7 +326,7 @@ pub(in super::super) fn watch_parent(parent: u32) {
         .spawn(watch);
 }
 
-/// Limits that hold for every child. Failing to set one is no reason not to start.
+/// RecycleLimits that hold for every child. Failing to set one is no reason not to start.
 fn limit(spec: &Spec) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let cap = |resource: Resource, most: u64| {

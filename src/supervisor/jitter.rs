@@ -1,21 +1,11 @@
-//! Chance for jitter. Nothing here needs to be unguessable.
+//! Jitter for limits, so that children of the same age do not all reach one together.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// A number in `0.0..1.0`.
-pub(super) fn unit() -> f64 {
-    // Every `RandomState` has fresh keys, so the hash of anything is a fresh number.
-    let bits = RandomState::new().hash_one(0_u8) >> 11;
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
-    let unit = bits as f64 / (1_u64 << 53) as f64;
-    unit
-}
-
-/// A limit with ±10 % jitter, so that children of one age do not all reach it together.
+/// A limit with ±10 % jitter.
 pub(super) fn around(limit: Duration) -> Duration {
     const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
-    // Multiplying the largest duration would overflow; ten years are as good as never.
+    // Multiplying the largest duration would overflow; ten years is as good as never.
     limit.min(TEN_YEARS).mul_f64(factor())
 }
 
@@ -32,7 +22,7 @@ pub(super) fn around_count(limit: u64) -> u64 {
 }
 
 fn factor() -> f64 {
-    0.9 + unit() / 5.0
+    0.9 + fastrand::f64() / 5.0
 }
 
 #[cfg(test)]

@@ -19,12 +19,12 @@ const MOST: usize = 1024;
 
 /// Names a document as it is now, with the options of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Suspect(u64);
+pub(super) struct DocumentKey(u64);
 
 /// The memory of what killed.
-pub(super) struct Strikes {
+pub(super) struct Quarantine {
     limit: u32,
-    books: Mutex<HashMap<Suspect, Entry>>,
+    entries: Mutex<HashMap<DocumentKey, Entry>>,
 }
 
 struct Entry {
@@ -33,17 +33,17 @@ struct Entry {
     reason: Envelope,
 }
 
-impl Strikes {
+impl Quarantine {
     pub(super) fn new(limit: u32) -> Self {
         Self {
             limit,
-            books: Mutex::default(),
+            entries: Mutex::default(),
         }
     }
 
     /// Whether a look at the document is worth it: nothing is remembered in ordinary times.
     pub(super) fn remembers_any(&self) -> bool {
-        self.limit > 0 && !self.books().is_empty()
+        self.limit > 0 && !self.entries().is_empty()
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -51,12 +51,12 @@ impl Strikes {
     }
 
     /// The refusal of a document that has struck out.
-    pub(super) fn refusal(&self, suspect: Suspect, now: Instant) -> Option<Envelope> {
-        let mut books = self.books();
-        let entry = books.get(&suspect)?;
+    pub(super) fn refusal(&self, key: DocumentKey, now: Instant) -> Option<Envelope> {
+        let mut entries = self.entries();
+        let entry = entries.get(&key)?;
         let age = now.saturating_duration_since(entry.last);
         if age >= MEMORY {
-            books.remove(&suspect);
+            entries.remove(&key);
             return None;
         }
         if entry.count < self.limit {
@@ -73,15 +73,15 @@ impl Strikes {
     }
 
     /// Counts a child that was lost, and adds to its envelope what a caller should know.
-    pub(super) fn strike(&self, suspect: Suspect, envelope: &mut Envelope, now: Instant) {
-        let mut books = self.books();
-        books.retain(|_, entry| now.saturating_duration_since(entry.last) < MEMORY);
-        if books.len() >= MOST && !books.contains_key(&suspect) {
-            let oldest = books.iter().min_by_key(|(_, entry)| entry.last);
-            let oldest = oldest.map(|(suspect, _)| *suspect);
-            oldest.and_then(|oldest| books.remove(&oldest));
+    pub(super) fn strike(&self, key: DocumentKey, envelope: &mut Envelope, now: Instant) {
+        let mut entries = self.entries();
+        entries.retain(|_, entry| now.saturating_duration_since(entry.last) < MEMORY);
+        if entries.len() >= MOST && !entries.contains_key(&key) {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.last);
+            let oldest = oldest.map(|(key, _)| *key);
+            oldest.and_then(|oldest| entries.remove(&oldest));
         }
-        let entry = books.entry(suspect).or_insert_with(|| Entry {
+        let entry = entries.entry(key).or_insert_with(|| Entry {
             count: 0,
             last: now,
             reason: envelope.clone(),
@@ -97,16 +97,16 @@ impl Strikes {
     }
 
     pub(super) fn remembered(&self) -> usize {
-        self.books().len()
+        self.entries().len()
     }
 
-    fn books(&self) -> MutexGuard<'_, HashMap<Suspect, Entry>> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, HashMap<DocumentKey, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Names the document of a record as it is on disk now: a file that was changed gets a new chance.
-pub(super) async fn suspect(record: &Record, options: &ProbeOptions) -> Suspect {
+pub(super) async fn document_key(record: &Record, options: &ProbeOptions) -> DocumentKey {
     let mut hash = DefaultHasher::new();
     options.hash(&mut hash);
     match record.input() {
@@ -121,7 +121,7 @@ pub(super) async fn suspect(record: &Record, options: &ProbeOptions) -> Suspect 
             }
         }
     }
-    Suspect(hash.finish())
+    DocumentKey(hash.finish())
 }
 
 #[cfg(test)]
@@ -135,30 +135,30 @@ mod tests {
 
     #[test]
     fn the_first_strike_warns_and_the_second_refuses_for_a_while() {
-        let strikes = Strikes::new(2);
-        let (bad, other) = (Suspect(1), Suspect(2));
+        let quarantine = Quarantine::new(2);
+        let (bad, other) = (DocumentKey(1), DocumentKey(2));
         let now = Instant::now();
         let mut first = died();
-        strikes.strike(bad, &mut first, now);
+        quarantine.strike(bad, &mut first, now);
         assert!(first.message.contains("do not send"), "{first}");
-        assert_eq!(strikes.refusal(bad, now), None);
+        assert_eq!(quarantine.refusal(bad, now), None);
         let mut second = died();
-        strikes.strike(bad, &mut second, now);
+        quarantine.strike(bad, &mut second, now);
         assert!(second.message.contains("will be refused"), "{second}");
-        let refusal = strikes.refusal(bad, now).unwrap();
+        let refusal = quarantine.refusal(bad, now).unwrap();
         assert_eq!(refusal.code, ErrorCode::McpEngineFailure);
         assert!(refusal.message.contains("the engine died"), "{refusal}");
-        assert_eq!(strikes.refusal(other, now), None);
-        assert_eq!(strikes.refusal(bad, now + MEMORY), None);
+        assert_eq!(quarantine.refusal(other, now), None);
+        assert_eq!(quarantine.refusal(bad, now + MEMORY), None);
     }
 
     #[test]
     fn the_memory_is_bounded() {
-        let strikes = Strikes::new(2);
+        let quarantine = Quarantine::new(2);
         let now = Instant::now();
         for n in 0..5000 {
-            strikes.strike(Suspect(n), &mut died(), now + Duration::from_millis(n));
+            quarantine.strike(DocumentKey(n), &mut died(), now + Duration::from_millis(n));
         }
-        assert_eq!(strikes.remembered(), MOST);
+        assert_eq!(quarantine.remembered(), MOST);
     }
 }

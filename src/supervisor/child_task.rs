@@ -15,12 +15,12 @@ use tokio::time::sleep;
 use crate::contract::Reply;
 
 use super::admission::Permit;
-use super::child::{Broken, Child, Stir};
+use super::child::{Child, ExchangeError, IdleEvent};
 use super::core::Core;
 use super::failure::{Failure, Kind};
 use super::os;
 use super::recycle::Reason;
-use super::worker::{Command, Job, Outcome, Phase, Shared};
+use super::worker::{ChildStatus, Command, Job, Outcome, Phase};
 
 /// How long the exit status may come after the end of the output.
 const STATUS_WAIT: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ const REAP_LIMIT: Duration = Duration::from_secs(2);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A child and what it occupies.
-pub(super) struct Tender {
+pub(super) struct ChildTask {
     pub(super) core: Arc<Core>,
     pub(super) child: Child,
     /// The place among the N that may live; given back after the reap.
@@ -48,14 +48,14 @@ pub(super) struct Ending {
     token: Option<OwnedSemaphorePermit>,
 }
 
-impl Tender {
+impl ChildTask {
     /// Serves records and watches the child while it is idle, until it ends.
-    pub(super) async fn tend(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
+    pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
         let shared = Arc::clone(&self.child.shared);
         let ending = loop {
             select! {
                 biased;
-                stir = self.child.stir() => break self.idle_death(stir).await,
+                event = self.child.next_event() => break self.reason_for(event).await,
                 () = self.core.killing.cancelled() => break Reason::Shutdown.into(),
                 command = inbox.recv() => match command {
                     Some(Command::Run(job)) => {
@@ -117,7 +117,7 @@ impl Tender {
             .await;
         let length = match exchanged {
             Ok(length) => length,
-            Err(broken) => return Some(self.fail(job, broken).await),
+            Err(error) => return Some(self.fail(job, error).await),
         };
         let line = self.child.output().get(..length).unwrap_or_default();
         let reply = reply_of(line, job.display_name.as_deref());
@@ -154,13 +154,15 @@ impl Tender {
     }
 
     /// Answers for a record that got no reply.
-    async fn fail(&mut self, job: Job, broken: Broken) -> Ending {
+    async fn fail(&mut self, job: Job, error: ExchangeError) -> Ending {
         self.child.shared.set_phase(Phase::Ending);
-        let (reason, kind) = match broken {
-            Broken::BeforeHandOver(_) | Broken::NotWritten | Broken::NotTaken => {
-                let reason = match broken {
-                    Broken::BeforeHandOver(stir) => self.idle_death(stir).await.reason,
-                    Broken::NotTaken => self.idle_death(Stir::Closed).await.reason,
+        let (reason, kind) = match error {
+            ExchangeError::BeforeHandOver(_)
+            | ExchangeError::NotWritten
+            | ExchangeError::NotTaken => {
+                let reason = match error {
+                    ExchangeError::BeforeHandOver(event) => self.reason_for(event).await.reason,
+                    ExchangeError::NotTaken => self.reason_for(IdleEvent::Closed).await.reason,
                     _ => Reason::StdinClosed,
                 };
                 let _left = job.answer.send(Outcome::NotHandedOver);
@@ -170,37 +172,37 @@ impl Tender {
                     token: None,
                 };
             }
-            Broken::Cancelled => (Reason::Cancelled, None),
-            Broken::Killed => (Reason::Shutdown, Some(Kind::Shutdown)),
+            ExchangeError::Cancelled => (Reason::Cancelled, None),
+            ExchangeError::Killed => (Reason::Shutdown, Some(Kind::Shutdown)),
             // Our own kill can be seen before the order that sent it.
-            Broken::Ended | Broken::Closed | Broken::StdinClosed
+            ExchangeError::Ended | ExchangeError::Closed | ExchangeError::StdinClosed
                 if self.core.killing.is_cancelled() =>
             {
                 (Reason::Shutdown, Some(Kind::Shutdown))
             }
-            Broken::Hasty => {
+            ExchangeError::EarlyReply => {
                 let what = "it came before the record was read".to_owned();
                 (Reason::Protocol, Some(Kind::Protocol(what)))
             }
-            Broken::Deadline => {
+            ExchangeError::Deadline => {
                 let limit = self.core.settings.record_timeout;
                 (Reason::Deadline, Some(Kind::Deadline(limit)))
             }
-            Broken::DeafUntilDeadline => {
+            ExchangeError::NeverRead => {
                 let limit = self.core.settings.record_timeout;
-                (Reason::Deadline, Some(Kind::Deaf(limit)))
+                (Reason::Deadline, Some(Kind::NeverRead(limit)))
             }
-            Broken::Oversized => {
+            ExchangeError::Oversized => {
                 let limit = self.core.settings.max_reply_bytes;
                 (Reason::Protocol, Some(Kind::Oversized(limit)))
             }
-            Broken::Ended | Broken::Closed | Broken::StdinClosed => {
+            ExchangeError::Ended | ExchangeError::Closed | ExchangeError::StdinClosed => {
                 match self.status_soon().await {
                     Some((how, perhaps)) => {
                         let reason = self.ended_by().await.0;
                         (reason, Some(Kind::Ended { how, perhaps }))
                     }
-                    None if matches!(broken, Broken::StdinClosed) => {
+                    None if matches!(error, ExchangeError::StdinClosed) => {
                         (Reason::StdinClosed, Some(Kind::StdinClosed))
                     }
                     None => (Reason::Protocol, Some(Kind::Closed)),
@@ -208,7 +210,7 @@ impl Tender {
             }
         };
         if let Some(kind) = kind {
-            let words = self.child.words.shown();
+            let words = self.child.stderr_tail.shown();
             let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
         }
         Ending {
@@ -220,7 +222,7 @@ impl Tender {
 
     fn violation(&mut self, job: Job, what: String) -> Ending {
         self.child.shared.set_phase(Phase::Ending);
-        let words = self.child.words.shown();
+        let words = self.child.stderr_tail.shown();
         let kind = Kind::Protocol(what);
         let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
         Ending {
@@ -231,13 +233,13 @@ impl Tender {
     }
 
     /// Why an idle child ends.
-    async fn idle_death(&mut self, stir: Stir) -> Ending {
+    async fn reason_for(&mut self, event: IdleEvent) -> Ending {
         self.child.shared.set_phase(Phase::Ending);
-        match stir {
+        match event {
             // What it said may be out of a document: it is not logged.
-            Stir::Unasked(_) => Reason::Protocol.into(),
-            Stir::Closed if self.status_soon().await.is_none() => Reason::Protocol.into(),
-            Stir::Closed | Stir::Ended => self.ended_by().await.0.into(),
+            IdleEvent::Unasked(_) => Reason::Protocol.into(),
+            IdleEvent::Closed if self.status_soon().await.is_none() => Reason::Protocol.into(),
+            IdleEvent::Closed | IdleEvent::Ended => self.ended_by().await.0.into(),
         }
     }
 
@@ -249,7 +251,7 @@ impl Tender {
         let (_, how, signal) = self.described().await;
         let starting = self.child.shared.served() == 0 && !self.ready;
         let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
-        let perhaps = if self.child.words.speak_of_memory() {
+        let perhaps = if self.child.stderr_tail.mentions_memory() {
             Some(match limit {
                 0 => "it ran out of memory".to_owned(),
                 limit => format!("it reached its memory limit of {limit} MiB"),
@@ -313,7 +315,7 @@ impl Tender {
                 .wait_end(core.settings.grace, &core.killing)
                 .await;
         if !asked_nicely && !self.child.has_ended() {
-            shared.signal(os::Ask::End);
+            shared.signal(os::StopSignal::End);
             if !self
                 .child
                 .wait_end(core.settings.grace, &core.killing)
@@ -328,7 +330,7 @@ impl Tender {
             &shared,
             ending.reason,
             status,
-            &self.child.words.shown(),
+            &self.child.stderr_tail.shown(),
         );
         core.note_end(&shared, ending.reason);
         drop(self.slot.take());
@@ -345,7 +347,7 @@ impl Tender {
     }
 
     /// Kills it. A child that does not even end by that keeps its slot, visibly.
-    async fn kill(&mut self, core: &Arc<Core>, shared: &Arc<Shared>) {
+    async fn kill(&mut self, core: &Arc<Core>, shared: &Arc<ChildStatus>) {
         self.child.kill();
         let never = tokio_util::sync::CancellationToken::new();
         if self.child.wait_end(REAP_LIMIT, &never).await {
@@ -375,7 +377,7 @@ impl From<Reason> for Ending {
 
 impl Core {
     /// Completes when an idle child is older than it may be and no other planned end is under way.
-    async fn may_age(&self, shared: &Shared) -> OwnedSemaphorePermit {
+    async fn may_age(&self, shared: &ChildStatus) -> OwnedSemaphorePermit {
         let Some(expires) = shared.limits.expires() else {
             return std::future::pending().await;
         };
@@ -389,7 +391,7 @@ impl Core {
     }
 }
 
-async fn idle_too_long(shared: &Shared) {
+async fn idle_too_long(shared: &ChildStatus) {
     let at = shared
         .limits
         .idle
@@ -408,12 +410,12 @@ fn reply_of(line: &[u8], display_name: Option<&str>) -> Result<Reply, String> {
         None => line,
     };
     Reply::from_engine(line, display_name)
-        .map_err(|error| format!("{error}: {}", super::words::excerpt(line)))
+        .map_err(|error| format!("{error}: {}", super::stderr_tail::excerpt(line)))
 }
 
 fn log_end(
     core: &Core,
-    shared: &Shared,
+    shared: &ChildStatus,
     reason: Reason,
     status: Option<std::process::ExitStatus>,
     words: &str,

@@ -8,7 +8,7 @@ use super::core::Core;
 use super::failure::StartError;
 use super::keyed_pool::retire_all;
 use super::recycle::Reason;
-use super::resolve::{self, Engine, Sight};
+use super::resolve::{self, FileIdentity, ResolvedEngine};
 
 /// How often the file on disk is looked at, while there are calls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const REFUSED_FOR: Duration = Duration::from_secs(30);
 
 /// The resolved engine. A failed search is not remembered here: the breaker paces the next one.
 #[derive(Default)]
-pub(super) struct EngineCell {
+pub(super) struct CurrentEngine {
     known: Mutex<Known>,
     generation: AtomicU64,
     /// One search at a time.
@@ -27,26 +27,26 @@ pub(super) struct EngineCell {
 
 #[derive(Default)]
 struct Known {
-    engine: Option<Arc<Engine>>,
+    engine: Option<Arc<ResolvedEngine>>,
     looked: Option<Instant>,
     /// Why the last search failed, and when. For those who waited for that search, not for later calls.
     failed: Option<(String, Instant)>,
     /// What was on disk when a new engine was refused, and when that was.
-    refused: Option<(Sight, Instant)>,
+    refused: Option<(FileIdentity, Instant)>,
 }
 
-impl EngineCell {
+impl CurrentEngine {
     /// Counts the engines that were found; children of an earlier count are outdated.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
     /// The engine, if it has been found.
-    pub(super) fn current(&self) -> Option<Arc<Engine>> {
+    pub(super) fn current(&self) -> Option<Arc<ResolvedEngine>> {
         self.lock().engine.clone()
     }
 
-    fn set(&self, engine: Arc<Engine>) {
+    fn set(&self, engine: Arc<ResolvedEngine>) {
         let mut known = self.lock();
         self.generation.store(engine.generation, Ordering::Release);
         known.engine = Some(engine);
@@ -80,13 +80,13 @@ impl EngineCell {
 
     /// Whether this very sight was refused a moment ago: looking again would start a process for it
     /// every second.
-    fn was_refused(&self, sight: &Sight) -> bool {
+    fn was_refused(&self, sight: &FileIdentity) -> bool {
         let known = self.lock();
         let refused = known.refused.as_ref();
         refused.is_some_and(|(seen, at)| seen == sight && at.elapsed() < REFUSED_FOR)
     }
 
-    fn note_refused(&self, sight: Sight) {
+    fn note_refused(&self, sight: FileIdentity) {
         self.lock().refused = Some((sight, Instant::now()));
     }
 
@@ -97,7 +97,7 @@ impl EngineCell {
 
 impl Core {
     /// The engine; searches for it if none is known yet.
-    pub(super) async fn engine(self: &Arc<Self>) -> Result<Arc<Engine>, StartError> {
+    pub(super) async fn engine(self: &Arc<Self>) -> Result<Arc<ResolvedEngine>, StartError> {
         if let Some(engine) = self.engine.current() {
             if self.engine.look_is_due() {
                 self.look_for_an_upgrade(&engine);
@@ -131,7 +131,7 @@ impl Core {
     }
 
     /// Searches in a task of its own: a caller that leaves does not cut a process off half-way.
-    async fn search(self: &Arc<Self>, generation: u64) -> Result<Arc<Engine>, String> {
+    async fn search(self: &Arc<Self>, generation: u64) -> Result<Arc<ResolvedEngine>, String> {
         let core = Arc::clone(self);
         let search = self
             .tracker
@@ -141,7 +141,7 @@ impl Core {
 
     /// Looks at the file in the background; one that was replaced is resolved anew, and the children
     /// of the old one end, idle ones at once and busy ones after their record.
-    fn look_for_an_upgrade(self: &Arc<Self>, engine: &Arc<Engine>) {
+    fn look_for_an_upgrade(self: &Arc<Self>, engine: &Arc<ResolvedEngine>) {
         if self.is_ending() || self.engine.looking.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -157,7 +157,7 @@ impl Core {
                     Ok(fresh) => {
                         core.engine.set(fresh);
                         core.answers.clear();
-                        let old = |shared: &super::worker::Shared| {
+                        let old = |shared: &super::worker::ChildStatus| {
                             shared.engine.generation <= engine.generation
                         };
                         retire_all(core.pools.claim_all(old), Reason::Upgraded);

@@ -14,7 +14,7 @@ const LONGEST_MARK: usize = 16 * 1024;
 
 /// A bounded memory of stderr.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct StderrTail {
     /// The launcher's next line while it is incomplete; `None` once it has nothing more to say.
     first_line: Option<Vec<u8>>,
     tail: VecDeque<u8>,
@@ -22,8 +22,8 @@ pub(super) struct Words {
     failed: Option<String>,
 }
 
-impl Words {
-    /// Words of a child that was started through the launcher, or not.
+impl StderrTail {
+    /// StderrTail of a child that was started through the launcher, or not.
     pub(super) fn new(through_launcher: bool) -> Self {
         Self {
             first_line: through_launcher.then(Vec::new),
@@ -31,7 +31,7 @@ impl Words {
         }
     }
 
-    pub(super) fn hear(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         let Some(mut line) = self.first_line.take() else {
             return self.keep(bytes);
         };
@@ -50,7 +50,7 @@ impl Words {
                 self.applied = Some(applied);
                 // Why it could not become the engine stands on the next line, if anywhere.
                 self.first_line = Some(Vec::new());
-                return self.hear(rest);
+                return self.push(rest);
             }
             Some(Report::Failed(reason)) => self.failed = Some(reason),
             _ => self.keep(&line),
@@ -69,7 +69,7 @@ impl Words {
     }
 
     /// Whether a failed allocation was the last thing it spoke of.
-    pub(super) fn speak_of_memory(&self) -> bool {
+    pub(super) fn mentions_memory(&self) -> bool {
         let tail = self.raw();
         tail.contains("memory allocation of") || tail.contains("out of memory")
     }
@@ -136,54 +136,54 @@ mod tests {
 
     #[test]
     fn the_launchers_line_is_kept_apart_from_the_engines_words() {
-        let mut words = Words::new(true);
-        words.hear(b"deckprobe-mcp-lau");
-        words.hear(b"nch:{\"failed\":\"no such file\"}\nthread main panicked");
-        assert_eq!(words.launch_failure(), Some("no such file"));
-        assert_eq!(words.shown(), "thread main panicked");
+        let mut tail = StderrTail::new(true);
+        tail.push(b"deckprobe-mcp-lau");
+        tail.push(b"nch:{\"failed\":\"no such file\"}\nthread main panicked");
+        assert_eq!(tail.launch_failure(), Some("no such file"));
+        assert_eq!(tail.shown(), "thread main panicked");
     }
 
     #[test]
     fn a_launcher_that_cannot_become_the_engine_says_so_on_its_second_line() {
         let applied = "deckprobe-mcp-launch:{\"applied\":{}}\n";
         let applied = applied.replace("{}", &serde_json::to_string(&Applied::default()).unwrap());
-        let mut words = Words::new(true);
-        words.hear(applied.as_bytes());
-        words.hear(b"deckprobe-mcp-launch:{\"failed\":\"no such file\"}\n");
-        assert_eq!(words.launch_failure(), Some("no such file"));
+        let mut tail = StderrTail::new(true);
+        tail.push(applied.as_bytes());
+        tail.push(b"deckprobe-mcp-launch:{\"failed\":\"no such file\"}\n");
+        assert_eq!(tail.launch_failure(), Some("no such file"));
         assert_eq!(
-            (words.applied(), words.shown().as_str()),
+            (tail.applied(), tail.shown().as_str()),
             (Some(&Applied::default()), "")
         );
 
         // What an engine says behind it is its own, whatever it looks like.
-        let mut words = Words::new(true);
-        words.hear(format!("{applied}hello\n{applied}").as_bytes());
-        words.hear(b"deckprobe-mcp-launch:{\"failed\":\"x\"}\n");
-        assert_eq!(words.launch_failure(), None);
+        let mut tail = StderrTail::new(true);
+        tail.push(format!("{applied}hello\n{applied}").as_bytes());
+        tail.push(b"deckprobe-mcp-launch:{\"failed\":\"x\"}\n");
+        assert_eq!(tail.launch_failure(), None);
         assert!(
-            words.shown().starts_with("hello\\ndeckprobe"),
+            tail.shown().starts_with("hello\\ndeckprobe"),
             "{}",
-            words.shown()
+            tail.shown()
         );
     }
 
     #[test]
     fn an_engine_cannot_speak_for_the_launcher_later() {
-        let mut words = Words::new(true);
-        words.hear(b"hello\ndeckprobe-mcp-launch:{\"failed\":\"x\"}\n");
-        assert_eq!(words.launch_failure(), None);
-        assert!(words.shown().starts_with("hello\\n"));
+        let mut tail = StderrTail::new(true);
+        tail.push(b"hello\ndeckprobe-mcp-launch:{\"failed\":\"x\"}\n");
+        assert_eq!(tail.launch_failure(), None);
+        assert!(tail.shown().starts_with("hello\\n"));
     }
 
     #[test]
     fn a_flood_is_bounded_and_its_end_is_kept() {
-        let mut words = Words::new(false);
+        let mut tail = StderrTail::new(false);
         for n in 0..10_000_u32 {
-            words.hear(format!("line {n} \x1b[31m\u{202e}\n").as_bytes());
+            tail.push(format!("line {n} \x1b[31m\u{202e}\n").as_bytes());
         }
-        words.hear(b"\xff\xfe the end");
-        let shown = words.shown();
+        tail.push(b"\xff\xfe the end");
+        let shown = tail.shown();
         assert!(shown.ends_with("the end"), "{shown}");
         assert!(shown.len() < 2000);
         assert!(!shown.contains(['\x1b', '\n', '\u{202e}']), "{shown}");

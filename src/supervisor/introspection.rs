@@ -9,16 +9,16 @@ use tokio::time::timeout;
 
 use crate::contract::{Envelope, ErrorCode, Reply};
 
-use super::Discovery;
-use super::admission::Refusal;
+use super::Introspection;
+use super::admission::AdmissionError;
 use super::core::Core;
-use super::lanes::Lane;
+use super::fair_queue::Lane;
 use super::start;
 
 /// Remembered answers. Only good ones are kept, and of those there are few: one a format.
 #[derive(Default)]
 pub(super) struct Answers {
-    known: Mutex<HashMap<(u64, Discovery), Arc<str>>>,
+    known: Mutex<HashMap<(u64, Introspection), Arc<str>>>,
     /// One question at a time; who waits for it finds the answer in the books.
     asking: tokio::sync::Mutex<()>,
 }
@@ -31,25 +31,28 @@ impl Answers {
         self.lock().clear();
     }
 
-    fn get(&self, generation: u64, what: &Discovery) -> Option<Arc<str>> {
+    fn get(&self, generation: u64, what: &Introspection) -> Option<Arc<str>> {
         self.lock().get(&(generation, what.clone())).cloned()
     }
 
-    fn keep(&self, generation: u64, what: &Discovery, answer: &Arc<str>) {
+    fn keep(&self, generation: u64, what: &Introspection, answer: &Arc<str>) {
         let mut known = self.lock();
         if known.len() < MOST {
             known.insert((generation, what.clone()), Arc::clone(answer));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Discovery), Arc<str>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Introspection), Arc<str>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Core {
     /// A discovery answer, verbatim.
-    pub(super) async fn discover(self: &Arc<Self>, what: &Discovery) -> Result<Arc<str>, Reply> {
+    pub(super) async fn introspect(
+        self: &Arc<Self>,
+        what: &Introspection,
+    ) -> Result<Arc<str>, Reply> {
         if let Some(known) = self.answers.get(self.engine.generation(), what) {
             return Ok(known);
         }
@@ -57,7 +60,7 @@ impl Core {
         let longest = self.settings.queue_timeout;
         // A question that hangs must not hold up each of those behind it for as long again.
         let Ok(_one_question) = timeout(longest, self.answers.asking.lock()).await else {
-            let refusal = Refusal::WaitedTooLong {
+            let refusal = AdmissionError::WaitedTooLong {
                 waited: begun.elapsed(),
                 depth: self.admission.load().waiting,
             };
@@ -76,7 +79,7 @@ impl Core {
         asked
     }
 
-    async fn ask(self: &Arc<Self>, what: &Discovery) -> Result<Arc<str>, Reply> {
+    async fn ask(self: &Arc<Self>, what: &Introspection) -> Result<Arc<str>, Reply> {
         let version = self.tool_version();
         let engine = self.engine().await.map_err(|e| e.reply(&version))?;
         let slot = self
@@ -105,18 +108,18 @@ impl Core {
             Ok(reply) if reply.is_error() => Err(reply),
             _ => {
                 let (how, _) = super::os::describe_exit(status);
-                let shown = super::words::excerpt(text.as_bytes());
+                let shown = super::stderr_tail::excerpt(text.as_bytes());
                 Err(failure(format!("the engine {how} and answered: {shown}")))
             }
         }
     }
 }
 
-fn arguments(what: &Discovery) -> Vec<String> {
+fn arguments(what: &Introspection) -> Vec<String> {
     match what {
-        Discovery::Formats => vec!["formats".to_owned()],
+        Introspection::Formats => vec!["formats".to_owned()],
         // Written as one argument, so that no name can become a flag.
-        Discovery::Targets(format) => vec!["targets".to_owned(), format!("--format={format}")],
-        Discovery::Schema => vec!["schema".to_owned()],
+        Introspection::Targets(format) => vec!["targets".to_owned(), format!("--format={format}")],
+        Introspection::Schema => vec!["schema".to_owned()],
     }
 }

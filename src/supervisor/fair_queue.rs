@@ -27,7 +27,7 @@ pub(super) enum Lane {
 pub(super) type Ticket = u64;
 
 /// The state of the lanes. `W` is what is kept for a waiter.
-pub(super) struct Lanes<W> {
+pub(super) struct FairQueue<W> {
     /// All permits.
     total: usize,
     /// Permits given out, by any lane.
@@ -43,7 +43,7 @@ pub(super) struct Lanes<W> {
     next_ticket: Ticket,
 }
 
-impl<W> Lanes<W> {
+impl<W> FairQueue<W> {
     pub(super) fn new(total: usize) -> Self {
         Self {
             total: total.max(1),
@@ -198,7 +198,7 @@ mod tests {
         for seed in 1..400_u64 {
             let mut choose = Choices(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let total = 1 + choose.below(4);
-            let mut lanes = Lanes::new(total);
+            let mut lanes = FairQueue::new(total);
             let mut running: Vec<Lane> = Vec::new();
             let mut waiting: HashMap<u64, (Ticket, Lane)> = HashMap::new();
             let mut order: HashMap<bool, VecDeque<u64>> = HashMap::new();
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_call_goes_before_batch_records_and_batches_still_advance() {
-        let mut lanes = Lanes::new(1);
+        let mut lanes = FairQueue::new(1);
         assert!(lanes.try_take(Lane::Interactive));
         let mut served = Vec::new();
         for name in 0..100 {
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn batches_leave_one_permit_to_calls() {
-        let mut lanes = Lanes::new(4);
+        let mut lanes = FairQueue::new(4);
         for _ in 0..3 {
             assert!(lanes.try_take(Lane::Batch));
         }

@@ -9,7 +9,7 @@ const LINES: u32 = 5;
 
 /// Lets a few lines through in every window and counts the rest.
 #[derive(Default)]
-pub(super) struct LogGate {
+pub(super) struct LogThrottle {
     state: Mutex<State>,
 }
 
@@ -20,7 +20,7 @@ struct State {
     held_back: u64,
 }
 
-impl LogGate {
+impl LogThrottle {
     /// Whether to log now, and if so, how many lines were held back before.
     pub(super) fn pass(&self, now: Instant) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_loop_is_the_first_lines_and_a_count() {
-        let gate = LogGate::default();
+        let gate = LogThrottle::default();
         let begun = Instant::now();
         let logged: Vec<u64> = (0..3000)
             .filter_map(|n| gate.pass(begun + Duration::from_millis(n * 10)))
