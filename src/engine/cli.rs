@@ -18,12 +18,9 @@ use super::discovery;
 use super::engine::{Engine, write_error};
 use super::error::ProbeError;
 use super::jsonl;
-use super::request::Request;
 use super::source::{Source, SourceKind};
 use super::version::TOOL_VERSION;
-use crate::contract::{ErrorCode, SCHEMA_VERSION, indent};
-
-pub(crate) use self::arguments::parse_options;
+use crate::contract::{ErrorCode, ProbeOptions, SCHEMA_VERSION, indent};
 
 /// Runs the engine with the arguments behind the program's name and returns its exit status.
 pub fn main<I>(arguments: I) -> ExitCode
@@ -67,10 +64,10 @@ fn run(cli: Cli, out: &mut Vec<u8>) -> u8 {
                 status = write_error(&error, out);
             }
         }
-        None => match cli.options.request() {
-            Err(error) => status = write_error(&error, out),
-            Ok(request) if cli.jsonl => return serve(request),
-            Ok(request) => status = single(request, cli.input, cli.stdin_name, out),
+        None => match cli.options.options() {
+            Err(reason) => status = write_error(&ProbeError::invalid(reason), out),
+            Ok(options) if cli.jsonl => return serve(options),
+            Ok(options) => status = single(options, cli.input, cli.stdin_name, out),
         },
     }
     if pretty && let Ok(text) = std::str::from_utf8(&out[before..]) {
@@ -82,8 +79,8 @@ fn run(cli: Cli, out: &mut Vec<u8>) -> u8 {
     status
 }
 
-fn serve(request: Request) -> u8 {
-    let mut engine = Engine::with_request(request);
+fn serve(options: ProbeOptions) -> u8 {
+    let mut engine = Engine::with_options(options);
     match jsonl::run(
         &mut engine,
         &mut io::stdin().lock(),
@@ -103,15 +100,15 @@ fn serve(request: Request) -> u8 {
 }
 
 fn single(
-    request: Request,
+    options: ProbeOptions,
     input: Option<OsString>,
     stdin_name: Option<String>,
     out: &mut Vec<u8>,
 ) -> u8 {
-    let mut engine = Engine::with_request(request);
+    let mut engine = Engine::with_options(options);
     engine.single(
-        |request| {
-            let limits = request.limits();
+        |options| {
+            let limits = options.limits();
             let input = input.ok_or_else(|| {
                 ProbeError::invalid("no input; give a file, - with --stdin-name, or --jsonl")
             })?;

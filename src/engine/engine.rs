@@ -5,13 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::error::{ProbeError, Result};
+use super::input;
 use super::probe::{self, Prepared};
-use super::record::Record;
 use super::report::KeyOrder;
-use super::request::Request;
 use super::source::Source;
 use super::version::TOOL_VERSION;
-use crate::contract::MAX_REPLY_BYTES;
+use crate::contract::{MAX_REPLY_BYTES, ProbeOptions, Record, from_argv};
 
 /// Option sets of records that are kept with their plans.
 const MAX_PREPARED: usize = 64;
@@ -40,12 +39,12 @@ impl Engine {
         I: IntoIterator<Item = S>,
         S: Into<std::ffi::OsString> + Clone,
     {
-        super::cli::parse_options(options).map(Self::with_request)
+        from_argv(options).map(Self::with_options)
     }
 
-    pub(crate) fn with_request(request: Request) -> Self {
+    pub(crate) fn with_options(options: ProbeOptions) -> Self {
         Self {
-            default: Rc::new(Prepared::new(request)),
+            default: Rc::new(Prepared::new(options)),
             by_options: HashMap::new(),
         }
     }
@@ -73,11 +72,11 @@ impl Engine {
     /// Probes one source with the options of the command line, for single-shot use.
     pub(crate) fn single(
         &mut self,
-        open: impl FnOnce(&Request) -> Result<Source>,
+        open: impl FnOnce(&ProbeOptions) -> Result<Source>,
         out: &mut Vec<u8>,
     ) -> u8 {
         let outcome = self.guarded(out, |engine, out| {
-            let source = open(engine.default.request())?;
+            let source = open(engine.default.options())?;
             probe::run(&source, &engine.default, KeyOrder::Declared, out)
         });
         outcome.unwrap_or_else(|error| write_error(&error, out))
@@ -102,12 +101,13 @@ impl Engine {
     }
 
     fn record(&mut self, text: &str, number: u64, out: &mut Vec<u8>) -> Result<u8> {
-        let record = Record::parse(text, number)?;
-        let prepared = match record.options() {
+        let (record, options) =
+            Record::parse(text).map_err(|error| input::refused(&error, number))?;
+        let prepared = match options {
             Some(options) => self.prepared(options)?,
             None => Rc::clone(&self.default),
         };
-        let source = record.source(prepared.request().limits())?;
+        let source = input::open(record.input(), prepared.options().limits())?;
         let before = out.len();
         let status = probe::run(&source, &prepared, KeyOrder::Sorted, out)?;
         check_length(out.len() - before)?;
@@ -118,7 +118,7 @@ impl Engine {
         if let Some(known) = self.by_options.get(options) {
             return Ok(Rc::clone(known));
         }
-        let prepared = Rc::new(Prepared::new(Request::from_record(options)?));
+        let prepared = Rc::new(Prepared::new(options_of(options)?));
         if options.len() > MAX_PREPARED_BYTES {
             return Ok(prepared);
         }
@@ -130,6 +130,13 @@ impl Engine {
         self.by_options.insert(options.into(), Rc::clone(&prepared));
         Ok(prepared)
     }
+}
+
+/// The option set that a record brings along. It replaces that of the process as a whole, so that a
+/// record means the same to every child.
+fn options_of(json: &str) -> Result<ProbeOptions> {
+    ProbeOptions::from_json(json)
+        .map_err(|reason| ProbeError::invalid(format_args!("record options: {reason}")))
 }
 
 /// Refuses a reply that nobody would read to its end.
@@ -154,7 +161,7 @@ mod tests {
     use super::*;
 
     fn answer(line: &str) -> (Option<u8>, serde_json::Value) {
-        let mut engine = Engine::with_request(Request::default());
+        let mut engine = Engine::with_options(ProbeOptions::default());
         let mut out = Vec::new();
         let status = engine.answer(line.as_bytes(), 7, &mut out);
         assert!(status.is_none() || out.ends_with(b"\n"));
@@ -191,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_panic_costs_its_record_only_and_leaves_no_half_reply() {
-        let mut engine = Engine::with_request(Request::default());
+        let mut engine = Engine::with_options(ProbeOptions::default());
         let mut out = b"before".to_vec();
         let outcome = engine.guarded(&mut out, |_, out| {
             out.extend_from_slice(b"half a reply");
@@ -206,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_utf8_costs_that_line_only() {
-        let mut engine = Engine::with_request(Request::default());
+        let mut engine = Engine::with_options(ProbeOptions::default());
         let mut out = Vec::new();
         assert_eq!(engine.answer(b"\"\xff\"\n", 1, &mut out), Some(2));
         assert_eq!(engine.answer(b"{}\n", 2, &mut out), Some(1));
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn record_options_serve_one_record_only() {
-        let mut engine = Engine::with_request(Request::default());
+        let mut engine = Engine::with_options(ProbeOptions::default());
         let with =
             r#"{"name":"a.docx","base64":"UEsDBAAAAAA=","options":{"targets":["nonsense"]}}"#;
         let without = r#"{"name":"a.pdf","base64":"AAAA"}"#;

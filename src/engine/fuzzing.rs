@@ -6,8 +6,8 @@ use super::container::{iwa, xml, zip};
 use super::driver::{iwork, ooxml};
 use super::engine::Engine;
 use super::jsonl;
-use super::request::Request;
 use super::source::{Source, SourceKind};
+use crate::contract::ProbeOptions;
 
 /// A warm engine that looks at everything.
 #[derive(Debug)]
@@ -34,12 +34,12 @@ impl Prober {
     pub fn probe(&mut self, name: &str, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         self.0.single(
-            |request| {
+            |options| {
                 Source::bytes(
                     name,
                     bytes.to_vec(),
                     SourceKind::JsonlBytes,
-                    request.limits(),
+                    options.limits(),
                 )
             },
             &mut out,
@@ -50,7 +50,7 @@ impl Prober {
 
 /// The replies to a whole stream of records.
 pub fn stream(bytes: &[u8]) -> Vec<u8> {
-    let mut engine = Engine::with_request(Request::default());
+    let mut engine = Engine::with_options(ProbeOptions::default());
     let mut out = Vec::new();
     // Neither end is a file or a pipe here.
     let _infallible = jsonl::run(&mut engine, &mut &bytes[..], &mut out);

@@ -99,10 +99,10 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::request::Request;
+    use crate::contract::ProbeOptions;
 
     fn run_on(input: &[u8]) -> (u8, Vec<String>) {
-        let mut engine = Engine::with_request(Request::default());
+        let mut engine = Engine::with_options(ProbeOptions::default());
         let mut output = Vec::new();
         // A tiny buffer, so that lines arrive in pieces.
         let mut input = io::BufReader::with_capacity(3, input);

@@ -19,14 +19,13 @@ mod error;
 mod findings;
 #[doc(hidden)]
 pub mod fuzzing;
+mod input;
 mod json;
 mod jsonl;
 mod meter;
 mod plan;
 mod probe;
-mod record;
 mod report;
-mod request;
 mod source;
 mod value;
 mod version;

@@ -4,8 +4,7 @@ use super::catalogue::{FormatOptions, Index, PathId, PathSpec, Profile, Target, 
 use super::detect;
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
-use super::request::Request;
-use crate::contract::{Confidence, Level};
+use crate::contract::{Confidence, Level, ProbeOptions};
 
 /// How one request is answered for one profile. It depends on nothing else, so it is made once per
 /// option set and profile.
@@ -31,7 +30,7 @@ impl Plan {
     ///
     /// # Errors
     /// `INVALID_REQUEST` and `UNSUPPORTED_TARGET`, in the contract's order of checks.
-    pub(crate) fn new(request: &Request, profile: Profile) -> Result<Self> {
+    pub(crate) fn new(request: &ProbeOptions, profile: Profile) -> Result<Self> {
         if let Some(asserted) = &request.input_format
             && !detect::satisfies(profile, asserted)
         {
@@ -160,11 +159,10 @@ impl Plan {
     }
 }
 
-/// Expands names and selectors. Each name may be a comma list, as on the command line.
+/// Expands names and selectors.
 fn expand(index: &Index, names: &[String], level: Level) -> Result<TargetSet> {
     let mut set = TargetSet::EMPTY;
-    let pieces = names.iter().flat_map(|name| name.split(',')).map(str::trim);
-    for name in pieces.filter(|name| !name.is_empty()) {
+    for name in names.iter().filter(|name| !name.is_empty()) {
         if let Some(expanded) = index.expand(name, level) {
             set = set.union(expanded);
         } else if let Some(target) = index.find(name) {
@@ -178,7 +176,7 @@ fn expand(index: &Index, names: &[String], level: Level) -> Result<TargetSet> {
 
 fn overrides(
     index: &Index,
-    request: &Request,
+    request: &ProbeOptions,
     known: TargetSet,
 ) -> Result<Vec<(Target, Confidence)>> {
     let mut overrides = Vec::with_capacity(request.target_confidence.len());
@@ -200,12 +198,12 @@ fn overrides(
 mod tests {
     use super::*;
 
-    fn request(targets: &[&str], level: Level) -> Request {
+    fn request(targets: &[&str], level: Level) -> ProbeOptions {
         let targets = targets.iter().map(|name| (*name).to_owned()).collect();
-        Request {
+        ProbeOptions {
             targets,
             level,
-            ..Request::default()
+            ..ProbeOptions::default()
         }
     }
 
@@ -249,10 +247,10 @@ mod tests {
         exact.min_confidence = Confidence::Exact;
         let plan = Plan::new(&exact, Profile::Pptx).unwrap();
         assert_eq!(paths(&plan), ["powerpoint.presentation_xml"]);
-        exact.target_confidence = vec![("slide_count".into(), Confidence::Low)];
+        exact.target_confidence = [("slide_count".into(), Confidence::Low)].into();
         let plan = Plan::new(&exact, Profile::Pptx).unwrap();
         assert_eq!(paths(&plan), ["powerpoint.app_statistics"]);
-        exact.target_confidence = vec![("title".into(), Confidence::Low)];
+        exact.target_confidence = [("title".into(), Confidence::Low)].into();
         let refused = Plan::new(&exact, Profile::Pptx).unwrap_err();
         assert!(
             refused.message().starts_with("invalid request: "),
@@ -263,7 +261,7 @@ mod tests {
     #[test]
     fn optional_targets_ride_along_or_vanish() {
         let mut request = request(&["title"], Level::Metadata);
-        request.optional_targets = vec!["author,slide_count".into()];
+        request.optional_targets = vec!["author".into(), "slide_count".into()];
         let plan = Plan::new(&request, Profile::Pptx).unwrap();
         assert_eq!(plan.granted, TargetSet::of(&[Target::DOCUMENT_AUTHOR]));
         request.no_piggyback = true;

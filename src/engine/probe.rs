@@ -12,32 +12,32 @@ use super::findings::{Findings, Status};
 use super::meter::Meter;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
-use super::request::Request;
 use super::source::Source;
+use crate::contract::ProbeOptions;
 
-/// A request with the plans that were made for it: one a profile, made at first need, so that the
+/// An option set with the plans that were made for it: one a profile, made at first need, so that the
 /// thousandth record of a process plans nothing.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    request: Request,
+    options: ProbeOptions,
     plans: [std::cell::OnceCell<Result<Rc<Plan>>>; Profile::COUNT],
 }
 
 impl Prepared {
-    pub(crate) fn new(request: Request) -> Self {
+    pub(crate) fn new(options: ProbeOptions) -> Self {
         Self {
-            request,
+            options,
             plans: std::array::from_fn(|_| std::cell::OnceCell::new()),
         }
     }
 
-    pub(crate) fn request(&self) -> &Request {
-        &self.request
+    pub(crate) fn options(&self) -> &ProbeOptions {
+        &self.options
     }
 
     fn plan(&self, profile: Profile) -> Result<Rc<Plan>> {
         self.plans[profile as usize]
-            .get_or_init(|| Plan::new(&self.request, profile).map(Rc::new))
+            .get_or_init(|| Plan::new(&self.options, profile).map(Rc::new))
             .clone()
     }
 }
@@ -54,10 +54,10 @@ pub(crate) fn run(
     out: &mut Vec<u8>,
 ) -> Result<u8> {
     let extension = detect::extension(source.display_name());
-    let request = prepared.request();
-    let profile = detect::route(source, extension.as_deref(), request.level)?;
+    let options = prepared.options();
+    let profile = detect::route(source, extension.as_deref(), options.level)?;
     let plan = prepared.plan(profile);
-    if profile.is_iwork() && (plan.is_err() || request.plan_only) {
+    if profile.is_iwork() && (plan.is_err() || options.plan_only) {
         // To route an iWork document means to look into its package (contract §3, §8), so what is
         // wrong with that comes first, also where nothing would be executed.
         iwork::check_package(source)?;
@@ -65,7 +65,7 @@ pub(crate) fn run(
     let plan = plan?;
     let mut findings = None;
     let mut cut_short = None;
-    if !request.plan_only {
+    if !options.plan_only {
         let probe = Probe {
             source,
             profile,
@@ -91,11 +91,11 @@ pub(crate) fn run(
         findings: findings.as_ref(),
         unresolved: plan.unresolved(findings.as_ref()),
         cost: meter.cost(),
-        elapsed_ms: request.telemetry.then(|| elapsed_ms(meter)),
+        elapsed_ms: options.telemetry.then(|| elapsed_ms(meter)),
         cut_short: cut_short.as_ref().map(ProbeError::message),
     };
-    report.write(request.view, order, out);
-    Ok(if request.strict && !report.is_ok() {
+    report.write(options.view, order, out);
+    Ok(if options.strict && !report.is_ok() {
         5
     } else {
         0

@@ -1,5 +1,7 @@
 //! Format options: which of several ways a driver may take (contract §6.7).
 
+use std::collections::BTreeMap;
+
 use super::DriverId;
 
 /// Which of two sources a fact may come from.
@@ -101,15 +103,17 @@ pub(crate) const fn specs(driver: DriverId) -> &'static [OptionSpec] {
 }
 
 impl FormatOptions {
-    /// Applies `key=value` pairs, which must stand in byte order of their keys as spelled, for a
-    /// driver. A key without a dot is completed with the driver's namespace.
+    /// Applies the options that were given for a driver, in byte order of their keys as spelled. A key without a dot is completed with the driver's namespace.
     ///
     /// # Errors
     /// A sentence for an `INVALID_REQUEST`; names are all judged before any value.
-    pub(crate) fn parse(driver: DriverId, pairs: &[(String, String)]) -> Result<Self, String> {
+    pub(crate) fn parse(
+        driver: DriverId,
+        given: &BTreeMap<String, String>,
+    ) -> Result<Self, String> {
         let specs = specs(driver);
-        let mut known = Vec::with_capacity(pairs.len());
-        for (key, value) in pairs {
+        let mut known = Vec::with_capacity(given.len());
+        for (key, value) in given {
             let spec = find(specs, key).ok_or_else(|| {
                 let keys: Vec<_> = specs.iter().map(|spec| spec.key).collect();
                 let accepted = if keys.is_empty() {
@@ -178,11 +182,11 @@ mod tests {
     use super::*;
 
     fn parse(driver: DriverId, pairs: &[(&str, &str)]) -> Result<FormatOptions, String> {
-        let pairs: Vec<_> = pairs
+        let given = pairs
             .iter()
             .map(|(k, v)| ((*k).into(), (*v).into()))
             .collect();
-        FormatOptions::parse(driver, &pairs)
+        FormatOptions::parse(driver, &given)
     }
 
     #[test]

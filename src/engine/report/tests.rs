@@ -1,24 +1,27 @@
 //! What a report looks like, to the byte.
 
 use super::*;
+use crate::contract::ProbeOptions;
 use crate::contract::{Confidence, Level};
 use crate::engine::catalogue::PathId;
 use crate::engine::findings::Status;
-use crate::engine::request::Request;
 
 /// The report of a deck whose author is not recorded and whose slide count is doubtful.
 fn print(view: View, order: KeyOrder, cut_short: Option<&str>) -> String {
-    let request = Request {
-        targets: vec!["author,slide_count,extension,has_macros".into()],
-        optional_targets: vec!["mime,title".into()],
+    let request = ProbeOptions {
+        targets: ["author", "slide_count", "extension", "has_macros"]
+            .map(String::from)
+            .to_vec(),
+        optional_targets: vec!["mime".into(), "title".into()],
         level: Level::Metadata,
         min_confidence: Confidence::High,
-        target_confidence: vec![
+        target_confidence: [
             ("has_macros".into(), Confidence::Exact),
             ("slide_count".into(), Confidence::High),
-        ],
-        format_options: vec![("slide_count_path".into(), "app-properties".into())],
-        ..Request::default()
+        ]
+        .into(),
+        format_options: [("slide_count_path".into(), "app-properties".into())].into(),
+        ..ProbeOptions::default()
     };
     let mut plan = Plan::new(&request, Profile::Pptx).unwrap();
     // A path that answers for the macros is taken away, as if none were left at this level.

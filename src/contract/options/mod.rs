@@ -1,34 +1,47 @@
-//! One option set in its three spellings: typed, argv (the profile) and a record's `"options"`.
+//! The options of a probe, in every form in which they travel.
 //!
-//! The mapping is 1:1 and nothing else is generated. A value can neither become a flag nor split
-//! into two: flags are always written `--long=value`, and a target name that holds a comma, an
-//! equals sign, white space or a leading dash is refused when the options are built.
+//! [`ProbeOptions`] is the typed form. [`argv`] prints it as the flags of an engine and parses those,
+//! also as a person types them; [`json`] prints and parses the `"options"` member of a record. The
+//! flags are always written `--long=value`, and the builder refuses names that hold a comma, an equals
+//! sign, white space or a leading dash, so no value can become a flag or split into two.
+
+mod argv;
+mod json;
+mod names;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+pub use self::argv::Profile;
+pub(crate) use self::argv::{OptionFlags, from_argv};
+pub use self::names::check_target;
+use super::{Budget, Confidence, Level, Limits, View};
 
-use super::{Budget, Confidence, Level, View};
-
-/// Longest target name that is accepted, in bytes. The longest of the contract has 38.
-const MAX_TARGET_BYTES: usize = 128;
-
-/// Most target names in one option set: more than any format has ids, aliases and selectors. With
-/// [`MAX_TARGET_BYTES`] it keeps a profile far below what an operating system takes as argv.
+/// Most target names in one option set: more than any format has ids, aliases and selectors. With the
+/// limit on the length of a name it keeps a profile far below what an operating system takes as argv.
 const MAX_TARGETS: usize = 256;
 
-/// The options of a probe that a caller may choose, already validated.
+/// The options of a probe (contract §1.2): one set for every record of a process, or the set that one
+/// record brings along.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ProbeOptions {
-    targets: Vec<String>,
-    level: Level,
-    min_confidence: Confidence,
-    target_confidence: BTreeMap<String, Confidence>,
-    view: View,
-    budget: Budget,
+    /// Names and selectors. None means `@default`; one empty name means that a list was given and
+    /// names nothing, which is an error of the record.
+    pub(crate) targets: Vec<String>,
+    /// Reported only if a path that is run anyway yields them.
+    pub(crate) optional_targets: Vec<String>,
+    pub(crate) level: Level,
+    pub(crate) min_confidence: Confidence,
+    /// By name as spelled. Where two spellings name one target, the later one in byte order wins.
+    pub(crate) target_confidence: BTreeMap<String, Confidence>,
+    pub(crate) no_piggyback: bool,
+    pub(crate) input_format: Option<String>,
+    /// By key as spelled. Where two spellings name one option, the later one in byte order wins.
+    pub(crate) format_options: BTreeMap<String, String>,
+    pub(crate) budget: Budget,
+    pub(crate) strict: bool,
+    pub(crate) plan_only: bool,
+    pub(crate) telemetry: bool,
+    pub(crate) view: View,
 }
 
 /// An option that was refused.
@@ -42,13 +55,13 @@ pub struct InvalidOption {
 }
 
 impl ProbeOptions {
-    /// Options that ask for nothing in particular: the driver's `@default` set at `metadata`.
+    /// The defaults: the `@default` set of the format at `metadata`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks for these targets (names, aliases, `@selectors`). An empty list means the default set;
+    /// Requests these targets (names, aliases, `@selectors`). An empty list means the default set;
     /// repeated names count once.
     ///
     /// # Errors
@@ -84,8 +97,8 @@ impl ProbeOptions {
         self
     }
 
-    /// Sets the minimum confidence. `Confidence::None` cannot be asked for and is read as the
-    /// lowest label.
+    /// Sets the minimum confidence. `Confidence::None` cannot be requested and counts as the lowest
+    /// label.
     #[must_use]
     pub fn with_min_confidence(mut self, confidence: Confidence) -> Self {
         self.min_confidence = confidence.max(Confidence::Low);
@@ -168,108 +181,9 @@ impl ProbeOptions {
         self.budget.normalized(self.level)
     }
 
-    /// The option set as the engine's argv, defaults left out: the key of the pool.
-    #[must_use]
-    pub fn profile(&self) -> Profile {
-        let mut argv = Vec::new();
-        let asks_default = self.targets.is_empty() || self.targets == ["@default"];
-        if !asks_default {
-            argv.push(format!("--targets={}", self.targets.join(",")));
-        }
-        if self.level != Level::default() {
-            argv.push(format!("--probe-level={}", self.level));
-        }
-        if self.min_confidence != Confidence::default() {
-            argv.push(format!("--minimum-confidence={}", self.min_confidence));
-        }
-        for (target, confidence) in &self.target_confidence {
-            argv.push(format!("--target-confidence={target}={confidence}"));
-        }
-        if self.view != View::default() {
-            argv.push(format!("--view={}", self.view.as_engine_str()));
-        }
-        let budget = self.budget();
-        let limits = [
-            ("--probe-size", budget.max_physical_bytes),
-            ("--max-expanded-bytes", budget.max_expanded_bytes),
-            ("--max-archive-entries", budget.max_archive_entries),
-            ("--timeout-ms", budget.timeout_ms),
-        ];
-        argv.extend(
-            limits
-                .into_iter()
-                .filter_map(|(flag, n)| n.map(|n| format!("{flag}={n}"))),
-        );
-        Profile(argv.into())
-    }
-}
-
-/// The `"options"` object of a record: only what differs from the defaults.
-impl Serialize for ProbeOptions {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if !self.targets.is_empty() {
-            map.serialize_entry("targets", &self.targets)?;
-        }
-        if self.level != Level::default() {
-            map.serialize_entry("level", self.level.as_str())?;
-        }
-        if self.min_confidence != Confidence::default() {
-            map.serialize_entry("min_confidence", self.min_confidence.as_str())?;
-        }
-        if !self.target_confidence.is_empty() {
-            let words: BTreeMap<&str, &str> = self
-                .target_confidence
-                .iter()
-                .map(|(target, confidence)| (target.as_str(), confidence.as_str()))
-                .collect();
-            map.serialize_entry("target_confidence", &words)?;
-        }
-        if self.view != View::default() {
-            map.serialize_entry("view", self.view.as_engine_str())?;
-        }
-        let budget = self.budget();
-        let limits = [
-            ("max_physical_bytes", budget.max_physical_bytes),
-            ("max_expanded_bytes", budget.max_expanded_bytes),
-            ("max_archive_entries", budget.max_archive_entries),
-            ("timeout_ms", budget.timeout_ms),
-        ];
-        if limits.iter().any(|(_, limit)| limit.is_some()) {
-            let set: BTreeMap<&str, u64> = limits
-                .into_iter()
-                .filter_map(|(key, n)| n.map(|n| (key, n)))
-                .collect();
-            map.serialize_entry("budget", &set)?;
-        }
-        map.end()
-    }
-}
-
-/// Checks that a target name or selector cannot change the meaning of a command line.
-///
-/// # Errors
-/// A sentence that says what is wrong with the name and what is accepted.
-pub fn check_target(name: &str) -> Result<(), String> {
-    let accepted = "a target name such as slide_count, powerpoint.slide_count or @summary";
-    if name.is_empty() {
-        return Err(format!("got an empty name; accepts {accepted}"));
-    }
-    if name.len() > MAX_TARGET_BYTES {
-        return Err(format!(
-            "got a name of {} bytes; at most {MAX_TARGET_BYTES}",
-            name.len()
-        ));
-    }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '@');
-    match name.chars().find(|c| !is_plain(*c)) {
-        Some(c) => Err(format!(
-            "got {name:?}, which holds {c:?}; accepts {accepted}"
-        )),
-        None if name.starts_with('-') => Err(format!(
-            "got {name:?}, which begins with a dash; accepts {accepted}"
-        )),
-        None => Ok(()),
+    /// The limits in force: those of the level with the overrides of the budget.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::with(self.level, &self.budget)
     }
 }
 
@@ -283,26 +197,21 @@ fn check_count(known: usize) -> Result<(), String> {
     ))
 }
 
-/// An option set as the exact argv that it maps to. Cloning shares the text.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Profile(Arc<[String]>);
-
-impl Profile {
-    /// The arguments, each `--long=value`.
-    #[must_use]
-    pub fn argv(&self) -> &[String] {
-        &self.0
+/// Splits comma lists into names, without the white space around them and without empty ones. Of a
+/// list that names nothing one empty name is left, so that it is not taken for no list.
+fn split_lists(lists: Vec<String>) -> Vec<String> {
+    let given = !lists.is_empty();
+    let mut names: Vec<String> = lists
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if given && names.is_empty() {
+        names.push(String::new());
     }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            f.write_str("default")
-        } else {
-            f.write_str(&self.0.join(" "))
-        }
-    }
+    names
 }
 
 #[cfg(test)]
@@ -356,6 +265,108 @@ mod tests {
             )
         );
         assert_eq!(serde_json::to_string(&ProbeOptions::new()).unwrap(), "{}");
+    }
+
+    /// One option set for each member, with that member set.
+    fn single_members() -> Vec<ProbeOptions> {
+        let new = ProbeOptions::new;
+        let budget = |budget| new().with_budget(budget);
+        let text = |text: &str| text.to_owned();
+        let pair = |key: &str, value: &str| BTreeMap::from([(text(key), text(value))]);
+        vec![
+            new().with_targets(["@summary", "slide_count"]).unwrap(),
+            new().with_level(Level::Deep),
+            new().with_level(Level::Header),
+            new().with_min_confidence(Confidence::Exact),
+            new()
+                .with_target_confidence([("title", Confidence::Low), ("a", Confidence::Medium)])
+                .unwrap(),
+            new().with_view(View::Values),
+            budget(Budget {
+                max_physical_bytes: Some(0),
+                ..Budget::default()
+            }),
+            budget(Budget {
+                max_expanded_bytes: Some(2),
+                ..Budget::default()
+            }),
+            budget(Budget {
+                max_archive_entries: Some(3),
+                ..Budget::default()
+            }),
+            budget(Budget {
+                timeout_ms: Some(u64::MAX),
+                ..Budget::default()
+            }),
+            ProbeOptions {
+                optional_targets: vec![text("author"), text("@assets")],
+                ..new()
+            },
+            ProbeOptions {
+                no_piggyback: true,
+                ..new()
+            },
+            ProbeOptions {
+                input_format: Some(text("--pdf=\"x\"")),
+                ..new()
+            },
+            ProbeOptions {
+                format_options: pair("pdf.repair", "a=b,c -d"),
+                ..new()
+            },
+            ProbeOptions {
+                strict: true,
+                ..new()
+            },
+            ProbeOptions {
+                plan_only: true,
+                ..new()
+            },
+            ProbeOptions {
+                telemetry: true,
+                ..new()
+            },
+        ]
+    }
+
+    /// Both sets together; of a member that both have, the value of `b`.
+    fn merged(a: &ProbeOptions, b: &ProbeOptions) -> ProbeOptions {
+        let mut members = serde_json::to_value(a).unwrap();
+        let more = serde_json::to_value(b).unwrap();
+        for (key, value) in more.as_object().unwrap() {
+            if key == "budget" && members.get("budget").is_some() {
+                let limits = value.as_object().unwrap().clone();
+                members["budget"].as_object_mut().unwrap().extend(limits);
+            } else {
+                members[key] = value.clone();
+            }
+        }
+        ProbeOptions::from_json(&members.to_string()).unwrap()
+    }
+
+    #[test]
+    fn argv_and_record_members_parse_to_the_options_that_they_were_printed_from() {
+        let single = single_members();
+        let mut seen = std::collections::HashSet::new();
+        for (a, b) in single
+            .iter()
+            .flat_map(|a| single.iter().map(move |b| (a, b)))
+        {
+            let options = merged(a, b);
+            seen.insert(options.clone());
+            assert_eq!(from_argv(options.profile().argv()), Ok(options.clone()));
+            let json = serde_json::to_string(&options).unwrap();
+            assert_eq!(ProbeOptions::from_json(&json), Ok(options));
+        }
+        // All pairs are different sets, but for the two levels together, which are one of them.
+        let pairs = single.len() * (single.len() + 1) / 2;
+        assert_eq!(seen.len(), pairs - 1);
+        let all = single
+            .iter()
+            .fold(ProbeOptions::new(), |all, one| merged(&all, one));
+        assert_eq!(from_argv(all.profile().argv()), Ok(all.clone()));
+        let json = serde_json::to_string(&all).unwrap();
+        assert_eq!(ProbeOptions::from_json(&json), Ok(all));
     }
 
     #[test]
