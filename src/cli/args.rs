@@ -35,6 +35,8 @@ pub(super) enum Command {
     Doctor(DoctorArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
+    /// Print the manual page in roff.
+    Man,
 }
 
 #[derive(Clone, Debug, Default, Args)]

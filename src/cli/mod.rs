@@ -8,6 +8,7 @@
 mod args;
 mod completions;
 mod doctor;
+mod man;
 mod probe;
 mod serve;
 
@@ -57,6 +58,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Some(Command::Probe(args)) => probe::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man) => man::run(),
     };
     telemetry::finish();
     code
