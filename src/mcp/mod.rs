@@ -2,17 +2,17 @@
 //!
 //! [`Server`] is the hand-written handler of the protocol; each tool has a file of its own under
 //! `tools`. Arguments are checked field by field (`arguments`), replies of the engine become results
-//! without being parsed (`outcome`), and errors get one line of advice (`hints`).
+//! without being parsed (`result_encoder`), and errors get one line of advice (`hints`).
 
 mod arguments;
-mod guard;
 mod hints;
 #[cfg(feature = "http")]
 mod http;
-mod outcome;
+mod panic;
 mod progress;
 mod prompts;
 mod resources;
+mod result_encoder;
 mod run;
 mod server;
 mod signals;

@@ -8,10 +8,10 @@ use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio_util::sync::CancellationToken;
 
-use super::guard::log_panics;
+use super::panic::log_panics;
 use super::server::Server;
 use super::signals::Signals;
-use super::stdio::{Limits, StdioTransport, open_streams};
+use super::stdio::{ConnectionLimits, StdioTransport, open_streams};
 use crate::config::Config;
 use crate::supervisor::{DrainSummary, Supervisor, Waiting};
 
@@ -39,7 +39,7 @@ pub async fn serve_stdio(config: &Config) -> ExitCode {
     let eof = CancellationToken::new();
     let gone = CancellationToken::new();
     let stop = CancellationToken::new();
-    let limits = Limits {
+    let limits = ConnectionLimits {
         line_bytes: longest_line(config),
         requests: MAX_REQUESTS,
         bytes: MAX_BYTES,

@@ -15,9 +15,9 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use super::arguments::{excerpt, quoted};
-use super::guard::caught;
 use super::hints::{self, Context};
-use super::outcome::Carrier;
+use super::panic::caught;
+use super::result_encoder::ResultEncoder;
 use super::{prompts, resources, skill, tools};
 use crate::access::Access;
 use crate::config::Config;
@@ -77,22 +77,22 @@ impl Server {
     /// The result of a handler; one that panicked is an error like any other.
     async fn settled(
         &self,
-        carrier: &Carrier,
+        encoder: &ResultEncoder,
         outcome: Result<Result<CallToolResult, ErrorData>, String>,
     ) -> Result<CallToolResult, ErrorData> {
         match outcome {
             Ok(outcome) => outcome,
-            Err(panic) => Ok(self.panicked(carrier, &panic).await),
+            Err(panic) => Ok(self.panicked(encoder, &panic).await),
         }
     }
 
-    async fn panicked(&self, carrier: &Carrier, panic: &str) -> CallToolResult {
+    async fn panicked(&self, encoder: &ResultEncoder, panic: &str) -> CallToolResult {
         let envelope = Envelope::new(
             ErrorCode::McpEngineFailure,
             format!("the server failed while handling this call: {panic:?}"),
         );
         let reply = Reply::from_envelope(&envelope, &self.shared.supervisor.tool_version());
-        carrier
+        encoder
             .error(&reply, hints::hint(&reply, Context::default()))
             .await
     }
@@ -145,14 +145,14 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let carrier = Carrier::of(&context);
+        let encoder = ResultEncoder::of(&context);
         let call = Box::pin(caught(tools::call(&self.shared, request, &context)));
         // A cancelled call is dropped where it stands, which kills its child and frees its place. Its
         // reply would be thrown away by the service.
         let Some(outcome) = context.ct.run_until_cancelled(call).await else {
             return Ok(CallToolResult::error(Vec::new()).into());
         };
-        let mut result = self.settled(&carrier, outcome).await?;
+        let mut result = self.settled(&encoder, outcome).await?;
         if is_modern(&context) {
             sign(&mut result.meta);
         }
@@ -339,7 +339,7 @@ mod tests {
         let server = Server::new(&config, Supervisor::start(config.supervisor.clone()));
 
         let broken = caught(async { panic!("out of {}", "luck\u{1b}") }).await;
-        let result = server.settled(&Carrier::Tree, broken).await.unwrap();
+        let result = server.settled(&ResultEncoder::Value, broken).await.unwrap();
         assert_eq!(result.is_error, Some(true));
         let envelope = result.structured_content.unwrap();
         assert_eq!(envelope["error"]["code"], "MCP_ENGINE_FAILURE");
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(result.content.len(), 2, "the envelope and a hint");
 
         let fine = caught(async { Ok(CallToolResult::success(Vec::new())) }).await;
-        let result = server.settled(&Carrier::Tree, fine).await.unwrap();
+        let result = server.settled(&ResultEncoder::Value, fine).await.unwrap();
         assert_eq!(result.is_error, Some(false));
     }
 }

@@ -13,7 +13,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::patient::Patient;
+use super::write_timeout::WriteTimeout;
 
 /// Longest time for the head of a request, from its first byte or from the end of the last one.
 const HEADER_TIME: Duration = Duration::from_secs(15);
@@ -73,7 +73,7 @@ pub(super) async fn serve(
 fn connection(
     stream: TcpStream,
     router: Router,
-) -> http1::Connection<TokioIo<Patient<TcpStream>>, TowerToHyperService<Router>> {
+) -> http1::Connection<TokioIo<WriteTimeout<TcpStream>>, TowerToHyperService<Router>> {
     // Answers are small and written at once: waiting for more costs 40 ms a call.
     let _unsupported = stream.set_nodelay(true);
     http1::Builder::new()
@@ -81,7 +81,7 @@ fn connection(
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(HEADER_BYTES)
         .serve_connection(
-            TokioIo::new(Patient::new(stream)),
+            TokioIo::new(WriteTimeout::new(stream)),
             TowerToHyperService::new(router),
         )
 }

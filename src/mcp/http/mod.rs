@@ -6,9 +6,9 @@
 //! calls) and `/metrics` (Prometheus).
 
 mod connections;
+mod endpoints;
 mod gate;
-mod pages;
-mod patient;
+mod write_timeout;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -24,9 +24,9 @@ use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::endpoints::Endpoints;
 use self::gate::Gate;
-use self::pages::Pages;
-use super::guard::log_panics;
+use super::panic::log_panics;
 use super::server::Server;
 use super::signals::Signals;
 use crate::config::{Config, HttpSettings};
@@ -47,9 +47,9 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let recorder = pages::install_recorder();
+    let recorder = endpoints::install_recorder();
     let supervisor = Supervisor::start(config.supervisor.clone());
-    let pages = Pages::new(supervisor.clone(), recorder);
+    let endpoints = Endpoints::new(supervisor.clone(), recorder);
     let ending = CancellationToken::new();
     let address = listener.local_addr().unwrap_or(settings.address);
     let mut settings = settings.clone();
@@ -58,7 +58,7 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
         config,
         &settings,
         &supervisor,
-        pages.clone(),
+        endpoints.clone(),
         ending.clone(),
     );
     tracing::info!(%address, token = settings.token.is_some(), "serving MCP over HTTP at /mcp");
@@ -68,7 +68,7 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     });
     let open = open.await;
     tracing::info!("asked to stop; finishing what is in flight");
-    pages.drain();
+    endpoints.drain();
     let finish = async {
         supervisor.drain(DRAIN, Waiting::Refuse).await;
         // Answers are on their way; then what still streams is cut.
@@ -101,7 +101,7 @@ fn router(
     config: &Config,
     settings: &HttpSettings,
     supervisor: &Supervisor,
-    pages: Pages,
+    endpoints: Endpoints,
     ending: CancellationToken,
 ) -> Router {
     let server = Server::new(config, supervisor.clone());
@@ -121,9 +121,9 @@ fn router(
     let gate = Gate::new(settings);
     Router::new()
         .route_service("/mcp", mcp)
-        .route("/metrics", get(pages::metrics))
+        .route("/metrics", get(endpoints::metrics))
         .route_layer(from_fn_with_state(gate, gate::admit))
-        .route("/healthz", get(pages::healthz))
-        .route("/readyz", get(pages::readyz))
-        .with_state(pages)
+        .route("/healthz", get(endpoints::healthz))
+        .route("/readyz", get(endpoints::readyz))
+        .with_state(endpoints)
 }

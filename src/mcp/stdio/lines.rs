@@ -3,7 +3,7 @@
 use rmcp::model::RequestId;
 use tokio::io::AsyncReadExt;
 
-use super::scout::IdScout;
+use super::id_scanner::IdScanner;
 use super::streams::Input;
 
 /// Room asked for in one read, in bytes.
@@ -31,7 +31,7 @@ pub(super) struct LineReader {
     /// How much of `buffer` has been searched for a line feed.
     searched: usize,
     /// Set while the rest of a line that is too long is thrown away.
-    discarding: Option<IdScout>,
+    discarding: Option<IdScanner>,
     ended: bool,
 }
 
@@ -97,21 +97,21 @@ impl LineReader {
 
     /// A whole line, or the end of one whose beginning was thrown away.
     fn judge(&mut self, text: Vec<u8>) -> Line {
-        if let Some(mut scout) = self.discarding.take() {
-            scout.feed(&text);
-            return Line::TooLong(scout.id());
+        if let Some(mut id_scanner) = self.discarding.take() {
+            id_scanner.feed(&text);
+            return Line::TooLong(id_scanner.id());
         }
         if text.len() > self.limit {
-            let mut scout = IdScout::default();
-            scout.feed(&text);
-            return Line::TooLong(scout.id());
+            let mut id_scanner = IdScanner::default();
+            id_scanner.feed(&text);
+            return Line::TooLong(id_scanner.id());
         }
         Line::Text(text)
     }
 
     fn discard(&mut self) {
-        let scout = self.discarding.get_or_insert_default();
-        scout.feed(&self.buffer[self.start..]);
+        let id_scanner = self.discarding.get_or_insert_default();
+        id_scanner.feed(&self.buffer[self.start..]);
         self.start = self.buffer.len();
     }
 

@@ -5,14 +5,14 @@
 //! the first request; bound what a client that floods or does not read can make us keep; and put an
 //! engine's JSON into a reply byte for byte.
 
-mod ledger;
+mod id_scanner;
+mod in_flight;
 mod lines;
-mod scout;
-mod splice;
+mod raw_json;
 mod streams;
 mod transport;
 
-pub use ledger::Ledger;
-pub use splice::{SpliceHere, VERBATIM_KEY};
+pub use in_flight::InFlight;
+pub use raw_json::{RAW_JSON_KEY, RawJsonTransport};
 pub use streams::{Input, Output, open as open_streams};
-pub use transport::{Limits, StdioTransport};
+pub use transport::{ConnectionLimits, StdioTransport};

@@ -1,4 +1,4 @@
-//! The SDK's `Transport`, over bounded lines and the ledger.
+//! The SDK's `Transport`, over bounded lines and bounded work in flight.
 
 use std::io;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::arguments::excerpt;
-use super::ledger::Ledger;
+use super::in_flight::InFlight;
 use super::lines::{Line, LineReader};
-use super::splice::{SpliceHere, render};
+use super::raw_json::{RawJsonTransport, render};
 use super::streams::{Input, Output, reader_gone};
 
 /// The bounds of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Longest line from the client, in bytes.
     pub line_bytes: usize,
     /// Most requests without a reply; above it we stop reading.
@@ -42,8 +42,8 @@ pub struct Limits {
 pub struct StdioTransport {
     lines: LineReader,
     output: Arc<Mutex<Output>>,
-    ledger: Arc<Ledger>,
-    limits: Limits,
+    in_flight: Arc<InFlight>,
+    limits: ConnectionLimits,
     /// The error that we are answering by ourselves. One at a time, and nothing is read meanwhile, so
     /// that a client that sends nonsense and does not read costs nothing.
     refusing: Option<JoinHandle<io::Result<()>>>,
@@ -67,7 +67,7 @@ impl StdioTransport {
     #[must_use]
     pub fn new(
         (input, output): (Input, Output),
-        limits: Limits,
+        limits: ConnectionLimits,
         eof: CancellationToken,
         gone: CancellationToken,
         stop: CancellationToken,
@@ -75,7 +75,7 @@ impl StdioTransport {
         Self {
             lines: LineReader::new(input, limits.line_bytes),
             output: Arc::new(Mutex::new(output)),
-            ledger: Arc::new(Ledger::new(limits.requests, limits.bytes)),
+            in_flight: Arc::new(InFlight::new(limits.requests, limits.bytes)),
             limits,
             refusing: None,
             opened: false,
@@ -93,16 +93,16 @@ impl StdioTransport {
             if self.drain_until.is_none() && self.stop.is_cancelled() {
                 self.drain_until = Some(Instant::now() + self.limits.drain_on_stop);
             }
-            let ledger = Arc::clone(&self.ledger);
+            let in_flight = Arc::clone(&self.in_flight);
             let Some(until) = self.drain_until else {
                 tokio::select! {
                     biased;
-                    () = ledger.broken() => {
+                    () = in_flight.broken() => {
                         self.gone.cancel();
                         return None;
                     }
                     () = self.stop.cancelled() => {}
-                    line = next_line(&ledger, &mut self.lines) => match line {
+                    line = next_line(&in_flight, &mut self.lines) => match line {
                         Line::End => {
                             self.ended = true;
                             self.eof.cancel();
@@ -116,20 +116,20 @@ impl StdioTransport {
             // Told to stop, we still read: a call that comes now is refused by its handler.
             tokio::select! {
                 biased;
-                () = ledger.settled() => return None,
+                () = in_flight.settled() => return None,
                 () = tokio::time::sleep_until(until) => {
                     tracing::warn!("some calls were not answered before the drain time was over");
                     // Nothing more is written: a client that does not read holds up nothing now.
-                    self.ledger.broke();
+                    self.in_flight.broke();
                     return None;
                 }
                 // The client did not only close its end: it has left, and its calls with it.
                 () = reader_gone(), if self.ended => {
-                    self.ledger.broke();
+                    self.in_flight.broke();
                     self.gone.cancel();
                     return None;
                 }
-                line = next_line(&ledger, &mut self.lines), if !self.ended => match line {
+                line = next_line(&in_flight, &mut self.lines), if !self.ended => match line {
                     Line::End => {
                         self.ended = true;
                         self.eof.cancel();
@@ -176,7 +176,7 @@ impl StdioTransport {
     ) -> Option<RxJsonRpcMessage<RoleServer>> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
-                if !self.ledger.open(request.id.clone(), bytes) {
+                if !self.in_flight.open(request.id.clone(), bytes) {
                     // An error with this id would be taken for the answer to the first request.
                     let id = excerpt(&request.id.to_string());
                     let text = format!("id {id} is already in use by a request");
@@ -190,7 +190,7 @@ impl StdioTransport {
                 request
                     .request
                     .extensions_mut()
-                    .insert(SpliceHere(Arc::clone(&self.ledger)));
+                    .insert(RawJsonTransport(Arc::clone(&self.in_flight)));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
@@ -198,7 +198,7 @@ impl StdioTransport {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It gets no reply any more; waiting for one would hold up the end.
-                    self.ledger.close(id);
+                    self.in_flight.close(id);
                 }
                 if !self.opened {
                     // Before the first request the service would take it for a broken handshake.
@@ -247,8 +247,8 @@ fn id_of(object: &[u8]) -> Option<RequestId> {
         .map(|with| with.id)
 }
 
-async fn next_line(ledger: &Ledger, lines: &mut LineReader) -> Line {
-    ledger.room().await;
+async fn next_line(in_flight: &InFlight, lines: &mut LineReader) -> Line {
+    in_flight.room().await;
     lines.next().await
 }
 
@@ -256,27 +256,27 @@ async fn next_line(ledger: &Ledger, lines: &mut LineReader) -> Line {
 /// would spoil the next one.
 async fn write(
     output: Arc<Mutex<Output>>,
-    ledger: Arc<Ledger>,
+    in_flight: Arc<InFlight>,
     message: TxJsonRpcMessage<RoleServer>,
 ) -> io::Result<()> {
     let (line, answers) = render(message)?;
-    let queued = ledger.queue(line.len());
+    let queued = in_flight.queue(line.len());
     let mut output = output.lock().await;
     let outcome = tokio::select! {
         biased;
         // The client has left or was given up, which was said once. Half a line may stand there, but
         // nothing comes behind it.
-        () = ledger.broken() => Ok(()),
+        () = in_flight.broken() => Ok(()),
         outcome = put(&mut output, &line) => outcome,
     };
     drop(output);
     if let Err(error) = &outcome {
         // The client closed its end, which is an ordinary way to leave.
         tracing::debug!(%error, "writing to the client failed");
-        ledger.broke();
+        in_flight.broke();
     }
     if let Some(id) = answers {
-        ledger.close(&id);
+        in_flight.close(&id);
     }
     drop(queued);
     outcome
@@ -294,7 +294,7 @@ impl Transport<RoleServer> for StdioTransport {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        write(Arc::clone(&self.output), Arc::clone(&self.ledger), item)
+        write(Arc::clone(&self.output), Arc::clone(&self.in_flight), item)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

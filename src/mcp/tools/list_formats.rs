@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::json;
 
 use super::super::arguments::Arguments;
-use super::{Call, Refusal, read_only};
+use super::{Call, CallError, read_only};
 use crate::supervisor::Introspection;
 
 pub(super) const NAME: &str = "list_formats";
@@ -22,7 +22,7 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn call(
     call: &Call<'_>,
     given: Option<JsonObject>,
-) -> Result<CallToolResult, Refusal> {
+) -> Result<CallToolResult, CallError> {
     Arguments::new(NAME, &[], given)?;
     let answer = call
         .shared

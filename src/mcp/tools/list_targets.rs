@@ -8,7 +8,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::super::arguments::{Arguments, invalid, quoted};
-use super::{Call, Refusal, read_only};
+use super::{Call, CallError, read_only};
 use crate::contract::{Envelope, ErrorCode, Reply};
 use crate::supervisor::Introspection;
 
@@ -44,7 +44,7 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn call(
     call: &Call<'_>,
     given: Option<JsonObject>,
-) -> Result<CallToolResult, Refusal> {
+) -> Result<CallToolResult, CallError> {
     let mut arguments = Arguments::new(NAME, FIELDS, given)?;
     let format = format_name(&arguments.required_string("format")?)?;
     let full = arguments

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::arguments::quoted;
 use super::hints::{self, Context};
-use super::outcome::Carrier;
+use super::result_encoder::ResultEncoder;
 use super::server::Shared;
 use crate::config::Config;
 use crate::contract::{Envelope, Reply};
@@ -27,20 +27,20 @@ pub(super) use list_targets::format_name;
 pub(super) use probe_batch::MOST_OF_ALL_KIB as BATCH_ROOM_KIB;
 
 /// A refusal of a call before it reached the supervisor.
-enum Refusal {
+enum CallError {
     /// A JSON-RPC error.
     Protocol(ErrorData),
     /// An error result.
     Result(Envelope),
 }
 
-impl From<ErrorData> for Refusal {
+impl From<ErrorData> for CallError {
     fn from(error: ErrorData) -> Self {
         Self::Protocol(error)
     }
 }
 
-impl From<Envelope> for Refusal {
+impl From<Envelope> for CallError {
     fn from(envelope: Envelope) -> Self {
         Self::Result(envelope)
     }
@@ -49,7 +49,7 @@ impl From<Envelope> for Refusal {
 /// What every tool needs for one call.
 struct Call<'a> {
     shared: &'a Shared,
-    carrier: Carrier,
+    encoder: ResultEncoder,
     context: &'a RequestContext<RoleServer>,
 }
 
@@ -59,7 +59,7 @@ impl Call<'_> {
             document,
             max_batch: self.shared.max_batch,
         };
-        self.carrier.error(reply, hints::hint(reply, context)).await
+        self.encoder.error(reply, hints::hint(reply, context)).await
     }
 
     async fn refused(&self, envelope: &Envelope) -> CallToolResult {
@@ -70,7 +70,7 @@ impl Call<'_> {
     /// A discovery report, or the error result that says why there is none.
     async fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
         match answer {
-            Ok(json) => self.carrier.success(json).await,
+            Ok(json) => self.encoder.success(json).await,
             Err(reply) => self.failed(reply, None).await,
         }
     }
@@ -97,7 +97,7 @@ pub(super) async fn call(
 ) -> Result<CallToolResult, ErrorData> {
     let call = Call {
         shared,
-        carrier: Carrier::of(context),
+        encoder: ResultEncoder::of(context),
         context,
     };
     let given = request.arguments;
@@ -111,8 +111,8 @@ pub(super) async fn call(
     };
     let outcome = match outcome {
         Ok(result) => Ok(result),
-        Err(Refusal::Protocol(error)) => Err(error),
-        Err(Refusal::Result(envelope)) => Ok(call.refused(&envelope).await),
+        Err(CallError::Protocol(error)) => Err(error),
+        Err(CallError::Result(envelope)) => Ok(call.refused(&envelope).await),
     };
     count(name, &outcome, started);
     outcome

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
-use super::{Call, Refusal, inline, options, read_only};
+use super::{Call, CallError, inline, options, read_only};
 use crate::contract::{ProbeOptions, Record, Reply, View};
 
 pub(super) const NAME: &str = "probe";
@@ -71,7 +71,7 @@ pub(super) fn definition(inline: Option<u64>) -> Tool {
 pub(super) async fn call(
     call: &Call<'_>,
     given: Option<JsonObject>,
-) -> Result<CallToolResult, Refusal> {
+) -> Result<CallToolResult, CallError> {
     let inline = call.shared.inline_bytes;
     let fields = match inline {
         Some(_) => FIELDS,
@@ -94,7 +94,7 @@ pub(super) async fn call(
     Ok(if reply.is_error() {
         call.failed(&reply, record.display_name()).await
     } else {
-        call.carrier.success(reply.json()).await
+        call.encoder.success(reply.json()).await
     })
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::SemaphorePermit;
 
 use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
-use super::{Call, Refusal, options, read_only};
+use super::{Call, CallError, options, read_only};
 use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
 
 pub(super) const NAME: &str = "probe_batch";
@@ -59,7 +59,7 @@ pub(super) fn definition(max_batch: usize) -> Tool {
 pub(super) async fn call(
     call: &Call<'_>,
     given: Option<JsonObject>,
-) -> Result<CallToolResult, Refusal> {
+) -> Result<CallToolResult, CallError> {
     let mut arguments = Arguments::new(NAME, FIELDS, given)?;
     let paths = read_paths(&mut arguments, call.shared.max_batch)?;
     let options = options::read(&mut arguments, View::Values)?;
@@ -67,12 +67,12 @@ pub(super) async fn call(
     let mut batch = call.shared.supervisor.batch(records, options)?;
     let progress = Progress::of(call.context);
     let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
-    let mut tally = Tally::default();
+    let mut counts = BatchCounts::default();
     let mut room = Room::new(call);
     while let Some((at, reply)) = batch.next().await {
         let reply = room.take(reply);
-        tally.count(&reply);
-        progress.at(tally.state(paths.len()));
+        counts.count(&reply);
+        progress.at(counts.state(paths.len()));
         if let Some(place) = replies.get_mut(at) {
             *place = Some(reply);
         }
@@ -80,7 +80,7 @@ pub(super) async fn call(
     progress.finish().await;
     let version = call.shared.supervisor.tool_version();
     Ok(call
-        .carrier
+        .encoder
         .success(&assemble(&paths, &replies, &version))
         .await)
 }
@@ -191,13 +191,13 @@ fn unanswered() -> Envelope {
 }
 
 #[derive(Default)]
-struct Tally {
+struct BatchCounts {
     ok: usize,
     partial: usize,
     failed: usize,
 }
 
-impl Tally {
+impl BatchCounts {
     fn count(&mut self, reply: &Reply) {
         match reply.head().status {
             ReplyStatus::Ok => self.ok += 1,

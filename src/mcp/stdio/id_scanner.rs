@@ -7,7 +7,7 @@ const MAX_ID: usize = 256;
 
 /// Scans bytes for a top-level `"id"` member, in constant memory.
 #[derive(Debug, Default)]
-pub(super) struct IdScout {
+pub(super) struct IdScanner {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -20,7 +20,7 @@ pub(super) struct IdScout {
     found: Option<RequestId>,
 }
 
-impl IdScout {
+impl IdScanner {
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         if self.found.is_some() {
             return;
@@ -130,15 +130,15 @@ mod tests {
         ];
         for (text, expected) in cases {
             for size in [1, 3, text.len()] {
-                let mut scout = IdScout::default();
+                let mut id_scanner = IdScanner::default();
                 text.as_bytes()
                     .chunks(size)
-                    .for_each(|part| scout.feed(part));
-                assert_eq!(scout.id(), expected, "{text} in chunks of {size}");
+                    .for_each(|part| id_scanner.feed(part));
+                assert_eq!(id_scanner.id(), expected, "{text} in chunks of {size}");
             }
         }
-        let mut scout = IdScout::default();
-        scout.feed(format!("{{\"id\":\"{}\"}}", "x".repeat(10_000)).as_bytes());
-        assert_eq!(scout.id(), None);
+        let mut id_scanner = IdScanner::default();
+        id_scanner.feed(format!("{{\"id\":\"{}\"}}", "x".repeat(10_000)).as_bytes());
+        assert_eq!(id_scanner.id(), None);
     }
 }

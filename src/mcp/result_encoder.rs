@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, RequestId};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use super::stdio::{SpliceHere, VERBATIM_KEY};
+use super::stdio::{RAW_JSON_KEY, RawJsonTransport};
 use crate::contract::{Reply, indent};
 
 /// Below this many bytes the text block is indented, for people; above it would only cost.
@@ -13,19 +13,19 @@ const INDENT_BELOW: usize = 8 * 1024;
 
 /// How the JSON of a result reaches the client.
 #[derive(Clone, Debug)]
-pub(super) enum Carrier {
+pub(super) enum ResultEncoder {
     /// The transport puts the text into the reply as it is.
-    Splice(SpliceHere, RequestId),
+    RawJson(RawJsonTransport, RequestId),
     /// The SDK prints a parsed tree.
-    Tree,
+    Value,
 }
 
-impl Carrier {
+impl ResultEncoder {
     /// The way that this request's transport offers.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        match context.extensions.get::<SpliceHere>() {
-            Some(splice) => Self::Splice(splice.clone(), context.id.clone()),
-            None => Self::Tree,
+        match context.extensions.get::<RawJsonTransport>() {
+            Some(raw_json) => Self::RawJson(raw_json.clone(), context.id.clone()),
+            None => Self::Value,
         }
     }
 
@@ -47,24 +47,24 @@ impl Carrier {
     /// Waits for a place among the replies that are being made or written, before memory is spent on
     /// one: a client that does not read holds up its own calls only.
     async fn reserve(&self) {
-        if let Self::Splice(SpliceHere(ledger), id) = self {
-            ledger.reserve(id).await;
+        if let Self::RawJson(RawJsonTransport(in_flight), id) = self {
+            in_flight.reserve(id).await;
         }
     }
 
     fn attach(&self, mut result: CallToolResult, json: &str) -> CallToolResult {
         match self {
-            Self::Splice(..) => {
+            Self::RawJson(..) => {
                 // Something that is an object: handshake peers lose anything else before our
                 // transport sees it.
                 result.structured_content = Some(Value::Object(serde_json::Map::new()));
                 result
                     .meta
                     .get_or_insert_default()
-                    .insert(VERBATIM_KEY.into(), Value::String(json.to_owned()));
+                    .insert(RAW_JSON_KEY.into(), Value::String(json.to_owned()));
             }
             // A checked reply always parses; if it did not, the text block still holds it.
-            Self::Tree => result.structured_content = serde_json::from_str(json).ok(),
+            Self::Value => result.structured_content = serde_json::from_str(json).ok(),
         }
         result
     }

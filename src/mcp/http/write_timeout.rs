@@ -16,13 +16,13 @@ use tokio::time::{Sleep, sleep};
 const STALLED: Duration = Duration::from_secs(30);
 
 /// A stream whose writes have a deadline.
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub(super) fn new(stream: S) -> Self {
         Self {
             stream,
@@ -48,7 +48,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -58,7 +58,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -100,7 +100,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_is_given_up_and_a_slow_one_is_not() {
         let (mut client, server) = tokio::io::duplex(16);
-        let mut server = Patient::new(server);
+        let mut server = WriteTimeout::new(server);
         let writer = tokio::spawn(async move {
             let slow = server.write_all(&[7; 160]).await;
             (slow, server.write_all(&[7; 160]).await)

@@ -11,15 +11,15 @@ use rmcp::model::{CallToolResult, JsonRpcMessage, JsonRpcResponse, RequestId, Se
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
 
-use super::ledger::Ledger;
+use super::in_flight::InFlight;
 
 /// The private key under which a handler hands over text for `structuredContent`. Never on the wire.
-pub const VERBATIM_KEY: &str = "deckprobe.internal/structured-content";
+pub const RAW_JSON_KEY: &str = "deckprobe.internal/structured-content";
 
-/// Marks a request whose transport can splice; without it a handler must give a parsed tree. Carries
-/// the ledger, for handlers that make large replies.
+/// Marks a request whose transport can raw_json; without it a handler must give a parsed tree. Carries
+/// what is in flight, for handlers that make large replies.
 #[derive(Clone, Debug)]
-pub struct SpliceHere(pub Arc<Ledger>);
+pub struct RawJsonTransport(pub Arc<InFlight>);
 
 /// A message as one LF-terminated line, and the id that it answers.
 pub(super) fn render(
@@ -36,8 +36,8 @@ pub(super) fn render(
             id,
             result: ServerResult::CallToolResult(mut result),
             ..
-        }) => match take_verbatim(&mut result) {
-            Some(text) => spliced(&id, &result, &text, &mut line)?,
+        }) => match take_raw_json(&mut result) {
+            Some(text) => write_with_raw_json(&id, &result, &text, &mut line)?,
             None => serde_json::to_writer(
                 &mut line,
                 &TxJsonRpcMessage::<RoleServer>::response(result.into(), id),
@@ -49,9 +49,9 @@ pub(super) fn render(
     Ok((line, answers))
 }
 
-fn take_verbatim(result: &mut CallToolResult) -> Option<String> {
+fn take_raw_json(result: &mut CallToolResult) -> Option<String> {
     let meta = result.meta.as_mut()?;
-    let text = match meta.remove(VERBATIM_KEY)? {
+    let text = match meta.remove(RAW_JSON_KEY)? {
         Value::String(text) => text,
         _ => return None,
     };
@@ -61,7 +61,7 @@ fn take_verbatim(result: &mut CallToolResult) -> Option<String> {
     Some(text)
 }
 
-fn spliced(
+fn write_with_raw_json(
     id: &RequestId,
     result: &CallToolResult,
     text: &str,
@@ -115,7 +115,7 @@ mod tests {
         result
             .meta
             .get_or_insert_default()
-            .insert(VERBATIM_KEY.into(), Value::String(text.into()));
+            .insert(RAW_JSON_KEY.into(), Value::String(text.into()));
         result
     }
 

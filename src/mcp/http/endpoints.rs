@@ -20,15 +20,15 @@ const SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
-/// What the pages look at.
+/// What the endpoints look at.
 #[derive(Clone)]
-pub(super) struct Pages {
+pub(super) struct Endpoints {
     supervisor: Supervisor,
     recorder: Option<PrometheusHandle>,
     draining: Arc<AtomicBool>,
 }
 
-impl Pages {
+impl Endpoints {
     pub(super) fn new(supervisor: Supervisor, recorder: Option<PrometheusHandle>) -> Self {
         Self {
             supervisor,
@@ -75,11 +75,11 @@ pub(super) async fn healthz() -> &'static str {
 }
 
 /// Calls can be taken: an engine was found and we are not ending.
-pub(super) async fn readyz(State(pages): State<Pages>) -> Response {
-    if pages.draining.load(Ordering::Relaxed) {
+pub(super) async fn readyz(State(endpoints): State<Endpoints>) -> Response {
+    if endpoints.draining.load(Ordering::Relaxed) {
         return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
     }
-    match tokio::time::timeout(LOOK, pages.supervisor.engine()).await {
+    match tokio::time::timeout(LOOK, endpoints.supervisor.engine()).await {
         Ok(Ok(_engine)) => "ready\n".into_response(),
         // The reason may name paths of this machine: that is for its log, not for strangers.
         Ok(Err(_)) => (StatusCode::SERVICE_UNAVAILABLE, "no usable engine\n").into_response(),
@@ -88,9 +88,9 @@ pub(super) async fn readyz(State(pages): State<Pages>) -> Response {
 }
 
 /// Everything that is counted, for Prometheus.
-pub(super) async fn metrics(State(pages): State<Pages>) -> Response {
+pub(super) async fn metrics(State(endpoints): State<Endpoints>) -> Response {
     let kind = (header::CONTENT_TYPE, "text/plain; version=0.0.4");
-    match &pages.recorder {
+    match &endpoints.recorder {
         Some(recorder) => ([kind], recorder.render()).into_response(),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }

@@ -1,6 +1,6 @@
 //! What the client is owed: requests without a reply, and replies that it has not read yet.
 //!
-//! The ledger answers two questions: may another request be read (bounds), and is everything
+//! It answers two questions: may another request be read (bounds), and is everything
 //! answered (end of input)?
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ const REPLIES: usize = 64;
 
 /// Shared between the transport and the handlers.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct InFlight {
     state: Mutex<State>,
     changed: Notify,
     /// Most requests without a reply.
@@ -42,8 +42,8 @@ struct Owed {
     replying: bool,
 }
 
-impl Ledger {
-    /// An empty ledger with its bounds.
+impl InFlight {
+    /// Nothing in flight, with its bounds.
     #[must_use]
     pub fn new(max_requests: usize, max_bytes: usize) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Ledger {
     pub(super) fn queue(self: &std::sync::Arc<Self>, bytes: usize) -> Queued {
         self.change(|state| state.reply_bytes += bytes);
         Queued {
-            ledger: std::sync::Arc::clone(self),
+            in_flight: std::sync::Arc::clone(self),
             bytes,
         }
     }
@@ -162,13 +162,13 @@ impl Ledger {
 /// Bytes on their way to the client.
 #[derive(Debug)]
 pub(super) struct Queued {
-    ledger: std::sync::Arc<Ledger>,
+    in_flight: std::sync::Arc<InFlight>,
     bytes: usize,
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
         let bytes = self.bytes;
-        self.ledger.change(|state| state.reply_bytes -= bytes);
+        self.in_flight.change(|state| state.reply_bytes -= bytes);
     }
 }
