@@ -1,5 +1,6 @@
-//! Tracing set-up: always to stderr, since stdout belongs to the transport alone.
+//! Logs and metrics. Logs always go to stderr, since stdout belongs to the transport.
 
+pub mod metric;
 mod stderr;
 
 use std::io::IsTerminal;
@@ -13,20 +14,38 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use self::stderr::Lines;
-use crate::config::{LogFormat, LogSettings};
 
-/// Longest wait for the last lines at the end of the process.
+/// Longest wait for the last log lines when the process ends.
 const LAST_LINES: Duration = Duration::from_millis(300);
 
-/// The way to stderr; none before [`init`].
+/// The queue to stderr; empty before [`init`].
 static LINES: OnceLock<Lines> = OnceLock::new();
+
+/// What is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// A `tracing` filter.
+    pub filter: String,
+    /// The shape of a line.
+    pub format: LogFormat,
+}
+
+/// The shape of a log line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
 
 /// Installs the process-wide subscriber. A second call has no effect.
 pub fn init(settings: &LogSettings) {
     let filter = filter(&settings.filter);
     let writer = match Lines::to(std::io::stderr(), settings.format) {
         Ok(lines) => BoxMakeWriter::new(LINES.get_or_init(|| lines).clone()),
-        // No thread to be had: lines are written where they arise.
+        // No thread could be started: lines are written where they are logged.
         Err(_) => BoxMakeWriter::new(std::io::stderr),
     };
     let stderr = fmt::layer().with_writer(writer);
@@ -39,28 +58,28 @@ pub fn init(settings: &LogSettings) {
         .try_init();
 }
 
-/// Lets the last lines out, for a moment. To be called before the process ends.
+/// Waits briefly until the last lines are written. To be called before the process ends.
 pub fn finish() {
     if let Some(lines) = LINES.get() {
         lines.flush(LAST_LINES);
     }
 }
 
-/// The filter that was asked for. The protocol SDK logs whole requests at `debug`, each notification at
-/// `info` and each refused call at `warn`: what clients and documents say, which is only shown when the
-/// SDK is asked for by name.
+/// The filter of the settings. The protocol SDK logs whole requests at `debug`, each notification at
+/// `info` and each refused call at `warn`. Those quote clients and documents, so they are shown only if
+/// the filter names the SDK.
 fn filter(text: &str) -> Targets {
-    let asked: Targets = text
+    let given: Targets = text
         .parse()
         .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
     if text.contains("rmcp") {
-        return asked;
+        return given;
     }
-    let quiet = asked
+    let quiet = given
         .default_level()
         .unwrap_or(LevelFilter::OFF)
         .min(LevelFilter::ERROR);
-    asked.with_target("rmcp", quiet)
+    given.with_target("rmcp", quiet)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub use reader::{ConfigError, Lookup};
 use reader::{Reader, resolve_directory};
 
 use crate::supervisor::{EngineChoice, SandboxMode, Settings};
+use crate::telemetry::{LogFormat, LogSettings};
 
 /// Every variable that is read somewhere in the program.
 pub const VARIABLES: &[&str] = &[
@@ -71,25 +72,6 @@ pub struct Config {
     pub log: LogSettings,
     /// Sentences about settings that look like a slip.
     pub warnings: Vec<String>,
-}
-
-/// What is logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogSettings {
-    /// A `tracing` filter.
-    pub filter: String,
-    /// The shape of a line.
-    pub format: LogFormat,
-}
-
-/// The shape of a log line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 /// What a command line may override.

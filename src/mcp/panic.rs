@@ -6,13 +6,15 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 
+use crate::telemetry::metric;
+
 /// Runs a handler. A panic is counted, logged once and returned as its message.
 pub(super) async fn caught<T>(handler: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(handler)
         .catch_unwind()
         .await
         .map_err(|payload| {
-            metrics::counter!("deckprobe_mcp_handler_panics_total").increment(1);
+            metrics::counter!(metric::HANDLER_PANICS).increment(1);
             message(payload.as_ref())
         })
 }

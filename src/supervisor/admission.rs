@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::fair_queue::{FairQueue, Lane, Ticket};
+use crate::telemetry::metric;
 
 /// Why a call got no permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +114,7 @@ impl Admission {
             let (sender, turn) = oneshot::channel();
             (state.lanes.wait(lane, sender), turn)
         };
-        metrics::gauge!("deckprobe_queue_waiting").increment(1.0);
+        metrics::gauge!(metric::QUEUE_WAITING).increment(1.0);
         let place = Place {
             admission: self,
             ticket,
@@ -207,7 +208,7 @@ impl Admission {
     }
 
     fn permit(self: &Arc<Self>, lane: Lane) -> Permit {
-        metrics::gauge!("deckprobe_permits_in_use").increment(1.0);
+        metrics::gauge!(metric::PERMITS_IN_USE).increment(1.0);
         Permit {
             admission: Arc::clone(self),
             lane,
@@ -241,7 +242,7 @@ impl State {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        metrics::gauge!("deckprobe_permits_in_use").decrement(1.0);
+        metrics::gauge!(metric::PERMITS_IN_USE).decrement(1.0);
         self.admission.lock().lanes.give_back(self.lane);
         self.admission.serve();
     }
@@ -272,7 +273,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        metrics::gauge!("deckprobe_queue_waiting").decrement(1.0);
+        metrics::gauge!(metric::QUEUE_WAITING).decrement(1.0);
         let waiter = self.admission.lock().lanes.leave(self.ticket);
         drop(waiter);
     }

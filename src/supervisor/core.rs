@@ -22,6 +22,7 @@ use super::recycle::Reason;
 use super::stats::Stats;
 use super::worker::{ChildStatus, Worker};
 use super::{SandboxMode, Settings};
+use crate::telemetry::metric;
 
 /// The shared middle of a supervisor.
 pub(super) struct Core {
@@ -101,13 +102,13 @@ impl Core {
     /// A process exists.
     pub(super) fn register(&self, shared: &Arc<ChildStatus>) {
         self.live().insert(shared.id, Arc::clone(shared));
-        metrics::gauge!("deckprobe_children").increment(1.0);
+        metrics::gauge!(metric::CHILDREN).increment(1.0);
     }
 
     /// A process has been reaped.
     pub(super) fn note_end(&self, shared: &ChildStatus, reason: Reason) {
         self.live().remove(&shared.id);
-        metrics::gauge!("deckprobe_children").decrement(1.0);
+        metrics::gauge!(metric::CHILDREN).decrement(1.0);
         self.stats.count_end(reason);
     }
 

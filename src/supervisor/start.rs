@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::contract::{ErrorCode, ProbeOptions, Profile, Reply};
+use crate::telemetry::metric;
 
 use super::child::{Child, ExchangeError, IdleEvent};
 use super::child_task::ChildTask;
@@ -50,7 +51,7 @@ pub(super) async fn start(
         core.tracker.spawn(task.end(Reason::Start.into(), None));
         return Err(error);
     }
-    metrics::histogram!("deckprobe_start_seconds").record(begun.elapsed());
+    metrics::histogram!(metric::START_SECONDS).record(begun.elapsed());
     tracing::debug!(child = shared.id, pid = shared.pid(), profile = %profile, "engine started");
     let (commands, inbox) = mpsc::unbounded_channel();
     shared.touch();

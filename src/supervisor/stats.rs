@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::contract::{ErrorCode, Reply, ReplyStatus};
+use crate::telemetry::metric;
 
 use super::recycle::Reason;
 
@@ -88,12 +89,12 @@ impl Stats {
 
     pub(super) fn count_outcome(&self, ended: Ended) {
         count(self.outcomes.get(ended as usize));
-        metrics::counter!("deckprobe_records_total", "outcome" => ended.as_str()).increment(1);
+        metrics::counter!(metric::RECORDS, "outcome" => ended.as_str()).increment(1);
     }
 
     pub(super) fn count_end(&self, reason: Reason) {
         count(self.ends.get(reason.index()));
-        metrics::counter!("deckprobe_recycles_total", "reason" => reason.as_str()).increment(1);
+        metrics::counter!(metric::RECYCLES, "reason" => reason.as_str()).increment(1);
     }
 
     pub(super) fn count_start(&self, good: bool) {
@@ -103,29 +104,29 @@ impl Stats {
             &self.failed_starts
         }));
         let result = if good { "ok" } else { "failed" };
-        metrics::counter!("deckprobe_starts_total", "result" => result).increment(1);
+        metrics::counter!(metric::STARTS, "result" => result).increment(1);
     }
 
     /// A record went to a second child, as the first was dead before it got it.
     pub(super) fn count_retry(&self) {
         count(Some(&self.retried));
-        metrics::counter!("deckprobe_resent_total").increment(1);
+        metrics::counter!(metric::RESENT).increment(1);
     }
 
     /// A record was refused because its document ended children before.
     pub(super) fn count_refused(&self) {
         count(Some(&self.refused));
-        metrics::counter!("deckprobe_refused_total").increment(1);
+        metrics::counter!(metric::REFUSED).increment(1);
     }
 
     pub(super) fn note_wait(&self, wait: Duration) {
         self.waits.note(wait);
-        metrics::histogram!("deckprobe_queue_wait_seconds").record(wait);
+        metrics::histogram!(metric::QUEUE_WAIT_SECONDS).record(wait);
     }
 
     pub(super) fn note_record(&self, took: Duration) {
         self.records.note(took);
-        metrics::histogram!("deckprobe_record_seconds").record(took);
+        metrics::histogram!(metric::RECORD_SECONDS).record(took);
     }
 
     pub(super) fn outcomes(&self) -> BTreeMap<&'static str, u64> {

@@ -1,8 +1,12 @@
-//! Log lines on their way to stderr, which nobody may be reading.
+//! Log lines on their way to stderr, which may never be read.
 //!
-//! Many clients give us a pipe for stderr and never read it. Once it is full, a write to it blocks for
-//! ever, and with it the event loop and every call. So a thread of its own writes, from a bounded queue;
-//! what finds no room is dropped and counted.
+//! Many clients give the server a pipe for stderr and do not read it. Once the pipe is full, a write to
+//! it blocks, and with it the event loop and every call. So a separate thread writes, from a bounded
+//! queue; lines that find no room are dropped, and the next line that is written says how many.
+//!
+//! `tracing-appender` does the same but for three things that matter here: when the queue is full at the
+//! end it prints to stdout, which belongs to the protocol; it panics when no thread can be started; and
+//! it does not say in the log that lines are missing.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,9 +16,9 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::LogFormat;
+use super::LogFormat;
 
-/// Most lines that wait.
+/// Most lines in the queue.
 const WAITING: usize = 1024;
 
 /// Takes log lines and never blocks. Cloning shares the queue.
@@ -43,7 +47,7 @@ impl Lines {
         Ok(Self { queue, lost })
     }
 
-    /// Waits until what was logged so far is written, for a while.
+    /// Waits until everything logged so far is written, at most `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let (done, written) = sync_channel(1);
         if self.queue.try_send(Entry::Flush(done)).is_ok() {
@@ -52,7 +56,7 @@ impl Lines {
     }
 }
 
-/// A line is printed with one call.
+/// The subscriber writes a line with one call.
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.queue.try_send(Entry::Line(line.to_vec())).is_err() {
@@ -75,7 +79,7 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 fn copy(entries: &Receiver<Entry>, mut sink: impl Write, lost: &AtomicU64, format: LogFormat) {
-    // A closed stderr is no reason to stop: flushes are answered still.
+    // After stderr was closed, flushes must still be answered.
     for entry in entries {
         match entry {
             Entry::Line(line) => {
@@ -94,7 +98,7 @@ fn copy(entries: &Receiver<Entry>, mut sink: impl Write, lost: &AtomicU64, forma
 }
 
 fn note(lost: u64, format: LogFormat) -> String {
-    let text = "log lines were lost, as nobody read stderr";
+    let text = "log lines were lost because stderr was not read";
     match format {
         LogFormat::Text => format!(" WARN {lost} {text}\n"),
         LogFormat::Json => {
@@ -108,7 +112,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// A sink that takes what it is given once the test lets it.
+    /// A sink that blocks until the test opens its gate.
     #[derive(Clone, Default)]
     struct Slow {
         gate: Arc<Mutex<()>>,
@@ -128,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_stuck_costs_lines_and_no_time() {
+    fn a_stuck_reader_loses_lines_and_delays_nobody() {
         let sink = Slow::default();
         let mut lines = Lines::to(sink.clone(), LogFormat::Text).unwrap();
         let closed = sink.gate.lock().unwrap();
@@ -147,8 +151,8 @@ mod tests {
         Lines::flush(&lines, Duration::from_secs(20));
         let text = String::from_utf8(sink.text.lock().unwrap().clone()).unwrap();
         assert!(text.ends_with("room\n"));
-        let told = text.lines().filter(|line| line.contains("were lost"));
-        let lost: usize = told
+        let notes = text.lines().filter(|line| line.contains("were lost"));
+        let lost: usize = notes
             .map(|line| {
                 line.split_ascii_whitespace()
                     .nth(1)

@@ -140,6 +140,23 @@ fn beyond_loopback_it_refuses_to_start_half_open() {
     assert_ne!(answer["result"]["isError"], true, "{answer}");
 }
 
+/// Every sample belongs to a metric with a description.
+fn assert_described(exposition: &str) {
+    let mut described = "";
+    for line in exposition.lines().filter(|line| !line.is_empty()) {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').expect("a description");
+            assert!(!text.is_empty(), "{line}");
+            described = name;
+        } else if !line.starts_with('#') {
+            assert!(
+                line.starts_with(described) && !described.is_empty(),
+                "{line}"
+            );
+        }
+    }
+}
+
 #[test]
 fn health_readiness_and_metrics_stand_beside_the_protocol() {
     let desk = Desk::new();
@@ -169,6 +186,7 @@ fn health_readiness_and_metrics_stand_beside_the_protocol() {
         );
     }
     assert!(!metrics.body.contains("good.docx"), "labels are finite");
+    assert_described(&metrics.body);
 
     let broken = HttpServer::start(
         binary()

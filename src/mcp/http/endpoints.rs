@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::supervisor::Supervisor;
+use crate::telemetry::metric;
 
 /// Longest wait for the engine to be found, in a readiness check.
 const LOOK: Duration = Duration::from_millis(200);
@@ -51,6 +52,7 @@ pub(super) fn install_recorder() -> Option<PrometheusHandle> {
         .and_then(PrometheusBuilder::install_recorder);
     match recorder {
         Ok(recorder) => {
+            metric::describe();
             drop(tokio::spawn(keep_up(recorder.clone())));
             Some(recorder)
         }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 
 use crate::config::{HttpSettings, Token};
+use crate::telemetry::metric;
 
 /// Most bytes of request bodies at once. Each may be held several times over while it is read.
 const BODIES: usize = 64 * 1024 * 1024;
@@ -58,7 +59,7 @@ impl Gate {
 /// Lets a request in, or answers it here: before its body is read.
 pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     if !gate.knows(request.headers()) {
-        metrics::counter!("deckprobe_mcp_http_refused_total", "reason" => "token").increment(1);
+        metrics::counter!(metric::HTTP_REFUSED, "reason" => "token").increment(1);
         let challenge = (header::WWW_AUTHENTICATE, "Bearer realm=\"deckprobe-mcp\"");
         let text = "a bearer token is needed, or the one presented is not right\n";
         return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
@@ -72,7 +73,7 @@ pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next
         gate.places.try_acquire(),
         gate.room.try_acquire_many(gate.body_kib(announced)),
     ) else {
-        metrics::counter!("deckprobe_mcp_http_refused_total", "reason" => "busy").increment(1);
+        metrics::counter!(metric::HTTP_REFUSED, "reason" => "busy").increment(1);
         let retry = (header::RETRY_AFTER, "2");
         let text = "too many requests at once; try again in some seconds\n";
         return (StatusCode::SERVICE_UNAVAILABLE, [retry], text).into_response();
@@ -80,8 +81,7 @@ pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next
     match tokio::time::timeout(gate.timeout, next.run(request)).await {
         Ok(response) => response,
         Err(_elapsed) => {
-            metrics::counter!("deckprobe_mcp_http_refused_total", "reason" => "timeout")
-                .increment(1);
+            metrics::counter!(metric::HTTP_REFUSED, "reason" => "timeout").increment(1);
             let text = "the request was not answered in time (DECKPROBE_MCP_HTTP_TIMEOUT_MS)\n";
             (StatusCode::GATEWAY_TIMEOUT, text).into_response()
         }

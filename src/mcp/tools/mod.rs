@@ -23,6 +23,7 @@ use super::result_encoder::ResultEncoder;
 use super::server::Shared;
 use crate::config::Config;
 use crate::contract::{Envelope, Reply};
+use crate::telemetry::metric;
 pub(super) use list_targets::format_name;
 pub(super) use probe_batch::MOST_OF_ALL_KIB as BATCH_ROOM_KIB;
 
@@ -124,9 +125,8 @@ fn count(tool: &'static str, outcome: &Result<CallToolResult, ErrorData>, starte
         Ok(_) => "ok",
         Err(_) => "refused",
     };
-    metrics::counter!("deckprobe_mcp_tool_calls_total", "tool" => tool, "outcome" => kind)
-        .increment(1);
-    metrics::histogram!("deckprobe_mcp_tool_call_seconds", "tool" => tool)
+    metrics::counter!(metric::TOOL_CALLS, "tool" => tool, "outcome" => kind).increment(1);
+    metrics::histogram!(metric::TOOL_CALL_SECONDS, "tool" => tool)
         .record(started.elapsed().as_secs_f64());
 }
 
