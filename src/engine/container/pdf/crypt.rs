@@ -10,9 +10,22 @@ use super::object::Ref;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
 
-/// What an encryption dictionary says, with its references resolved.
+/// Whether strings and streams can be read.
+#[derive(Debug)]
+pub(crate) enum Encryption {
+    /// The document is not encrypted.
+    None,
+    /// The empty password opens it.
+    Unlocked(Key),
+    /// A password is needed.
+    PasswordRequired,
+    /// The security handler is not the standard one, or is of an unknown version.
+    Unsupported,
+}
+
+/// The encryption dictionary, with its references resolved.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub(crate) struct EncryptionDict {
     /// `V`: which family of algorithms.
     pub(crate) version: u64,
     /// `R`: revision of the standard security handler.
@@ -66,49 +79,49 @@ const MAX_ROUNDS: u32 = 20_000;
 ///
 /// # Errors
 /// Budget errors.
-pub(crate) fn unlock(terms: &Terms, meter: &Meter) -> Result<Option<Key>> {
-    let key = if terms.revision >= 5 {
-        unlock_aes256(terms, meter)?
+pub(crate) fn unlock(encryption: &EncryptionDict, meter: &Meter) -> Result<Option<Key>> {
+    let key = if encryption.revision >= 5 {
+        unlock_aes256(encryption, meter)?
     } else {
-        unlock_md5(terms)
+        unlock_md5(encryption)
     };
     Ok(key.map(|key| Key {
         key,
-        streams: terms.streams,
-        strings: terms.strings,
-        encrypt_metadata: terms.encrypt_metadata,
+        streams: encryption.streams,
+        strings: encryption.strings,
+        encrypt_metadata: encryption.encrypt_metadata,
     }))
 }
 
 /// Algorithms 2 and 6 for revisions 2 to 4.
-fn unlock_md5(terms: &Terms) -> Option<Vec<u8>> {
-    let length = match (terms.revision, terms.version) {
+fn unlock_md5(encryption: &EncryptionDict) -> Option<Vec<u8>> {
+    let length = match (encryption.revision, encryption.version) {
         (2, _) | (_, 1) => 5,
         (_, 4) => 16,
-        _ => usize::try_from(terms.key_bits / 8)
+        _ => usize::try_from(encryption.key_bits / 8)
             .unwrap_or(5)
             .clamp(5, 16),
     };
     let mut hash = Md5::new();
     hash.update(PADDING);
-    hash.update(terms.owner.get(..32)?);
-    hash.update(terms.permissions.to_le_bytes());
-    hash.update(&terms.file_id);
-    if terms.revision >= 4 && !terms.encrypt_metadata {
+    hash.update(encryption.owner.get(..32)?);
+    hash.update(encryption.permissions.to_le_bytes());
+    hash.update(&encryption.file_id);
+    if encryption.revision >= 4 && !encryption.encrypt_metadata {
         hash.update([0xFF; 4]);
     }
     let mut key: [u8; 16] = hash.finalize().into();
-    if terms.revision >= 3 {
+    if encryption.revision >= 3 {
         for _ in 0..50 {
             key = Md5::digest(&key[..length]).into();
         }
     }
-    let matches = if terms.revision == 2 {
+    let matches = if encryption.revision == 2 {
         let mut check = PADDING;
         rc4(&key[..length], &mut check);
-        terms.user.get(..32)? == check
+        encryption.user.get(..32)? == check
     } else {
-        terms.user.get(..16)? == user_check(key, length, &terms.file_id)
+        encryption.user.get(..16)? == user_check(key, length, &encryption.file_id)
     };
     matches.then(|| key[..length].to_vec())
 }
@@ -126,22 +139,22 @@ fn user_check(key: [u8; 16], length: usize, file_id: &[u8]) -> [u8; 16] {
 }
 
 /// Algorithm 2.A for revisions 5 and 6: the empty password as user's, then as owner's.
-fn unlock_aes256(terms: &Terms, meter: &Meter) -> Result<Option<Vec<u8>>> {
-    let Some(user) = terms.user.get(..48) else {
+fn unlock_aes256(encryption: &EncryptionDict, meter: &Meter) -> Result<Option<Vec<u8>>> {
+    let Some(user) = encryption.user.get(..48) else {
         return Ok(None);
     };
     let ways = [
-        (Some(user), &terms.user_key, &user[..0]),
-        (terms.owner.get(..48), &terms.owner_key, user),
+        (Some(user), &encryption.user_key, &user[..0]),
+        (encryption.owner.get(..48), &encryption.owner_key, user),
     ];
     for (record, encrypted_key, user) in ways {
         let (Some(record), Some(encrypted_key)) = (record, encrypted_key.get(..32)) else {
             continue;
         };
-        if hash_2b(terms.revision, &record[32..40], user, meter)? != record[..32] {
+        if hash_2b(encryption.revision, &record[32..40], user, meter)? != record[..32] {
             continue;
         }
-        let intermediate = hash_2b(terms.revision, &record[40..48], user, meter)?;
+        let intermediate = hash_2b(encryption.revision, &record[40..48], user, meter)?;
         let mut key = encrypted_key.to_vec();
         let Ok(cipher) = cbc::Decryptor::<aes::Aes256>::new_from_slices(&intermediate, &[0; 16])
         else {

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::chain::{self, Chain};
-use super::encryption::Lock;
+use super::crypt::Encryption;
 use super::lexer::Lexer;
 use super::object::{Dict, Name, Object, Text};
 use super::objstm::ObjectStream;
 use super::parser::Wanted;
-use super::recovery::Found;
+use super::scan::Recovered;
 use super::store::Store;
 use super::text;
 use super::xref::{Entry, Kinds, Xref};
@@ -43,24 +43,24 @@ pub(crate) struct Document<'p> {
     /// Whether the sections are not all there is: numbers that they do not know are looked up in the
     /// scan.
     pub(super) scan_completes: bool,
-    pub(super) scan: OnceCell<Found<'p>>,
+    pub(super) scan: OnceCell<Recovered<'p>>,
     pub(super) repaired: Cell<bool>,
-    pub(super) lock: OnceCell<Lock>,
-    pub(super) locking: Cell<bool>,
+    pub(super) encryption: OnceCell<Encryption>,
+    pub(super) reading_encryption: Cell<bool>,
     pub(super) blocked: Cell<u64>,
     pub(super) unreadable: Cell<u64>,
-    pub(super) containers: RefCell<BTreeMap<u32, Container<'p>>>,
+    pub(super) containers: RefCell<BTreeMap<u32, CachedStream<'p>>>,
     /// An object stream is being read: what its dictionary refers to must stand outside of others.
     pub(super) in_container: Cell<bool>,
     pub(super) steps: Cell<u32>,
 }
 
-/// What is known of an object stream that was asked for.
-pub(super) enum Container<'p> {
-    Read(Rc<ObjectStream<'p>>),
-    /// It is encrypted, and its objects are blocked.
-    Locked,
-    /// There is none, or none that can be read.
+/// An object stream that was requested before.
+pub(super) enum CachedStream<'p> {
+    Decoded(Rc<ObjectStream<'p>>),
+    /// It is encrypted and cannot be decrypted.
+    Encrypted,
+    /// It is missing or damaged.
     Unreadable,
 }
 
@@ -94,15 +94,15 @@ impl<'p> Document<'p> {
             scan_completes: !chain.whole,
             scan: OnceCell::new(),
             repaired: Cell::new(false),
-            lock: OnceCell::new(),
-            locking: Cell::new(false),
+            encryption: OnceCell::new(),
+            reading_encryption: Cell::new(false),
             blocked: Cell::new(0),
             unreadable: Cell::new(0),
             containers: RefCell::default(),
             in_container: Cell::new(false),
             steps: Cell::new(0),
         };
-        document.settle(chain.trailers)?;
+        document.choose_trailer(chain.trailers)?;
         Ok(document)
     }
 
@@ -118,8 +118,8 @@ impl<'p> Document<'p> {
     }
 
     /// Lets the next path begin without the work of those before it.
-    pub(crate) fn forgive(&self) {
-        self.store.forgive();
+    pub(crate) fn reset_work(&self) {
+        self.store.reset_work();
     }
 
     pub(crate) fn meter(&self) -> &'p Meter {
@@ -154,7 +154,7 @@ impl<'p> Document<'p> {
         if !self.scan_completes || !self.settings.repair {
             return self.xref.in_use(&self.store);
         }
-        let found = self.found_entries()?;
+        let found = self.scanned_entries()?;
         let mut only_found = 0;
         for number in found.keys() {
             only_found += u64::from(self.entry(*number)?.is_none());
@@ -200,25 +200,25 @@ impl<'p> Document<'p> {
     ///
     /// # Errors
     /// Budget and I/O errors.
-    pub(crate) fn lock(&self) -> Result<&Lock> {
-        if let Some(lock) = self.lock.get() {
-            return Ok(lock);
+    pub(crate) fn encryption(&self) -> Result<&Encryption> {
+        if let Some(encryption) = self.encryption.get() {
+            return Ok(encryption);
         }
         // The encryption dictionary itself is never encrypted; nor may reading it ask for the lock.
-        if self.locking.replace(true) {
-            return Ok(&Lock::None);
+        if self.reading_encryption.replace(true) {
+            return Ok(&Encryption::None);
         }
-        let lock = Lock::of(self, &self.trailer);
-        self.locking.set(false);
-        let lock = lock?;
-        Ok(self.lock.get_or_init(|| lock))
+        let encryption = self.read_encryption();
+        self.reading_encryption.set(false);
+        let encryption = encryption?;
+        Ok(self.encryption.get_or_init(|| encryption))
     }
 
     /// Counts a step of a loop over what the file says, and looks at the clock now and then.
     ///
     /// # Errors
     /// `BUDGET_EXCEEDED` past the time limit.
-    pub(crate) fn tick(&self) -> Result<()> {
+    pub(crate) fn count_step(&self) -> Result<()> {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
         if steps.is_multiple_of(CLOCK_STEP) {
@@ -298,12 +298,12 @@ impl<'p> Document<'p> {
         let Some(owner) = string.owner() else {
             return Ok(Some(text::decode(&bytes)));
         };
-        Ok(match self.lock()? {
-            Lock::None => Some(text::decode(&bytes)),
-            Lock::Open(key) => key
+        Ok(match self.encryption()? {
+            Encryption::None => Some(text::decode(&bytes)),
+            Encryption::Unlocked(key) => key
                 .decrypt(key.strings, owner, &bytes)
                 .map(|bytes| text::decode(&bytes)),
-            Lock::Shut | Lock::Foreign => None,
+            Encryption::PasswordRequired | Encryption::Unsupported => None,
         })
     }
 }

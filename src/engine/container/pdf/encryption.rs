@@ -1,56 +1,42 @@
-//! What the encryption dictionary of a document comes to (ISO 32000-2, 7.6.2).
+//! Reads the encryption dictionary of a document (ISO 32000-2, 7.6.2).
 
-use super::crypt::{self, Key, Method, Terms};
+use super::crypt::{self, Encryption, EncryptionDict, Method};
 use super::document::Document;
 use super::object::{Dict, Object};
 use crate::engine::error::Result;
 
-/// Whether strings and streams can be read.
-#[derive(Debug)]
-pub(crate) enum Lock {
-    /// The document is not encrypted.
-    None,
-    /// The empty password opens it.
-    Open(Key),
-    /// A password is needed.
-    Shut,
-    /// The handler is none that can be tried: public keys, or a scheme of someone's own.
-    Foreign,
-}
-
-impl Lock {
-    /// Reads the encryption dictionary and tries the empty password.
+impl<'p> Document<'p> {
+    /// Reads the encryption dictionary that the trailer names and tries the empty password.
     ///
     /// # Errors
     /// Budget and I/O errors.
-    pub(crate) fn of<'p>(document: &Document<'p>, trailer: &Dict<'p>) -> Result<Self> {
+    pub(super) fn read_encryption(&self) -> Result<Encryption> {
+        let trailer = self.trailer();
         let Some(entry) = trailer.get(b"Encrypt") else {
-            return Ok(Self::None);
+            return Ok(Encryption::None);
         };
-        let loaded = document.resolve(entry)?;
+        let loaded = self.resolve(entry)?;
         let Some(dict) = loaded.as_dict() else {
-            return Ok(Self::Foreign);
+            return Ok(Encryption::Unsupported);
         };
-        if !document
-            .name_of(dict, b"Filter")?
-            .is_some_and(|name| name.is(b"Standard"))
-        {
-            return Ok(Self::Foreign);
+        let handler = self.name_of(dict, b"Filter")?;
+        if !handler.is_some_and(|name| name.is(b"Standard")) {
+            return Ok(Encryption::Unsupported);
         }
-        let Some(terms) = terms(document, dict, trailer)? else {
-            return Ok(Self::Foreign);
+        let Some(encryption) = read_dict(self, dict, trailer)? else {
+            return Ok(Encryption::Unsupported);
         };
-        let key = crypt::unlock(&terms, document.meter())?;
-        Ok(key.map_or(Self::Shut, Self::Open))
+        let key = crypt::unlock(&encryption, self.meter())?;
+        Ok(key.map_or(Encryption::PasswordRequired, Encryption::Unlocked))
     }
 }
 
-/// Gathers what the standard handler needs; `None` for versions that it does not know.
-fn terms<'p>(
+/// Collects what the standard handler needs. `None` for a version that it does not define.
+fn read_dict<'p>(
     document: &Document<'p>,
     dict: &Dict<'p>,
     trailer: &Dict<'p>,
-) -> Result<Option<Terms>> {
+) -> Result<Option<EncryptionDict>> {
     let number = |key: &[u8]| -> Result<Option<u64>> {
         Ok(match dict.get(key) {
             Some(object) => document.resolve(object)?.as_u64(),
@@ -99,7 +85,7 @@ fn terms<'p>(
         bytes @ 5..=32 => bytes * 8,
         bits => bits,
     };
-    Ok(Some(Terms {
+    Ok(Some(EncryptionDict {
         version,
         revision,
         key_bits,

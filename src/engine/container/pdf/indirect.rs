@@ -1,6 +1,6 @@
 //! Objects at a place in the file.
 
-use super::lexer::{Flaw, Lexer};
+use super::lexer::{Lexer, ParseError};
 use super::object::{Object, Ref};
 use super::parser::{Parser, Wanted};
 use super::store::Store;
@@ -94,7 +94,7 @@ pub(crate) fn parse_body(
     position: usize,
     id: Ref,
     wanted: Wanted,
-) -> Result<(Object<'_>, Option<usize>, usize), Flaw> {
+) -> Result<(Object<'_>, Option<usize>, usize), ParseError> {
     let mut parser = Parser::new(bytes, position, Some(id));
     parser.lexer.skip_space();
     // `1 0 obj endobj` is an empty object, which reads as null.
@@ -126,7 +126,7 @@ pub(crate) fn parse_body(
 fn grow<'p, T>(
     store: &Store<'p>,
     at: u64,
-    parse: impl Fn(&'p [u8]) -> Result<(T, usize), Flaw>,
+    parse: impl Fn(&'p [u8]) -> Result<(T, usize), ParseError>,
 ) -> Result<Option<T>> {
     let mut wanted = FIRST_LOOK;
     loop {
@@ -141,9 +141,9 @@ fn grow<'p, T>(
         })?;
         match parsed {
             Ok((value, end)) if is_all || end + MARGIN <= window.len() => return Ok(Some(value)),
-            Err(Flaw::Bad) => return Ok(None),
-            Err(Flaw::Short) if is_all => return Ok(None),
-            Ok(_) | Err(Flaw::Short) => {}
+            Err(ParseError::Invalid) => return Ok(None),
+            Err(ParseError::Incomplete) if is_all => return Ok(None),
+            Ok(_) | Err(ParseError::Incomplete) => {}
         }
         if wanted >= MAX_OBJECT {
             return Ok(None);

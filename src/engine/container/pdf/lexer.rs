@@ -2,11 +2,11 @@
 
 /// Why a construct could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum ParseError {
     /// The bytes end before the construct does: more bytes may help.
-    Short,
+    Incomplete,
     /// It is not PDF syntax.
-    Bad,
+    Invalid,
 }
 
 /// A cursor over bytes that are in memory.
@@ -206,13 +206,13 @@ impl<'p> Lexer<'p> {
 
     /// Takes a literal string; the cursor stands behind its `(`. Returns what stands between the
     /// outer parentheses, escapes kept.
-    pub(crate) fn literal_string(&mut self) -> Result<&'p [u8], Flaw> {
+    pub(crate) fn literal_string(&mut self) -> Result<&'p [u8], ParseError> {
         let start = self.at;
         let mut depth = 1_usize;
         loop {
             let rest = self.rest();
             let Some(next) = memchr::memchr3(b'(', b')', b'\\', rest) else {
-                return Err(Flaw::Short);
+                return Err(ParseError::Incomplete);
             };
             match rest[next] {
                 b'\\' => self.at += next + 2,
@@ -230,15 +230,15 @@ impl<'p> Lexer<'p> {
             }
             if self.at > self.bytes.len() {
                 self.at = self.bytes.len();
-                return Err(Flaw::Short);
+                return Err(ParseError::Incomplete);
             }
         }
     }
 
     /// Takes a hexadecimal string; the cursor stands behind its `<`.
-    pub(crate) fn hex_string(&mut self) -> Result<&'p [u8], Flaw> {
+    pub(crate) fn hex_string(&mut self) -> Result<&'p [u8], ParseError> {
         let rest = self.rest();
-        let len = memchr::memchr(b'>', rest).ok_or(Flaw::Short)?;
+        let len = memchr::memchr(b'>', rest).ok_or(ParseError::Incomplete)?;
         self.at += len + 1;
         Ok(&rest[..len])
     }
@@ -252,7 +252,7 @@ impl<'p> Lexer<'p> {
 
     /// Steps over everything up to the end of a container that was opened just before the cursor.
     /// It needs no stack, however deep the nesting.
-    pub(crate) fn skip_container(&mut self) -> Result<(), Flaw> {
+    pub(crate) fn skip_container(&mut self) -> Result<(), ParseError> {
         let mut depth = 1_usize;
         while let Some(byte) = self.peek() {
             self.at += 1;
@@ -289,7 +289,7 @@ impl<'p> Lexer<'p> {
                 return Ok(());
             }
         }
-        Err(Flaw::Short)
+        Err(ParseError::Incomplete)
     }
 }
 

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::crypt::Method;
-use super::document::{Container, Document};
-use super::encryption::Lock;
+use super::crypt::{Encryption, Method};
+use super::document::{CachedStream, Document};
 use super::indirect::{self, Indirect};
 use super::lexer::Lexer;
 use super::object::{Dict, Object, Ref};
@@ -47,7 +46,7 @@ impl<'p> Document<'p> {
     pub(super) fn load_with(&self, reference: Ref, wanted: Wanted) -> Result<Loaded<'p>> {
         let mut number = reference.number;
         for _ in 0..MAX_HOPS {
-            self.tick()?;
+            self.count_step()?;
             let loaded = self.load_number(number, wanted)?;
             match loaded.object {
                 Object::Ref(next) => number = next.number,
@@ -61,7 +60,7 @@ impl<'p> Document<'p> {
         let entry = match self.entry(number)? {
             Some(entry) => entry,
             None if self.scan_completes && self.settings.repair => {
-                return Ok(match self.found_entry(number)? {
+                return Ok(match self.scanned_entry(number)? {
                     Some(entry) => self
                         .read_entry(number, entry, 0, wanted)?
                         .unwrap_or(Loaded::NULL),
@@ -82,20 +81,20 @@ impl<'p> Document<'p> {
         }
         // The entry is wrong. Look where the object really is.
         if self.settings.repair
-            && let Some(found) = self.found_entry(number)?
-            && let Some(mended) = self.read_entry(number, found, 0, wanted)?
+            && let Some(found) = self.scanned_entry(number)?
+            && let Some(recovered) = self.read_entry(number, found, 0, wanted)?
         {
             self.repaired.set(true);
-            return Ok(mended);
+            return Ok(recovered);
         }
-        if self.is_there(number, entry)? {
+        if self.exists_at(number, entry)? {
             self.unreadable.set(self.unreadable.get() + 1);
         }
         Ok(Loaded::NULL)
     }
 
     /// Whether something stands where the entry leads, though it cannot be read.
-    fn is_there(&self, number: u32, entry: Entry) -> Result<bool> {
+    fn exists_at(&self, number: u32, entry: Entry) -> Result<bool> {
         Ok(match entry {
             Entry::Free => false,
             Entry::At(offset) => {
@@ -103,7 +102,7 @@ impl<'p> Document<'p> {
             }
             Entry::In { container, .. } => {
                 let containers = self.containers.borrow();
-                matches!(containers.get(&container), Some(Container::Unreadable))
+                matches!(containers.get(&container), Some(CachedStream::Unreadable))
             }
         })
     }
@@ -178,7 +177,10 @@ impl<'p> Document<'p> {
         };
         if container.is_none()
             && self.settings.repair
-            && matches!(self.lock()?, Lock::None | Lock::Open(_))
+            && matches!(
+                self.encryption()?,
+                Encryption::None | Encryption::Unlocked(_)
+            )
             && let Some(offset) = self.scan()?.scan.objects.get(&number)
         {
             container = self.read_container(number, *offset)?;
@@ -193,9 +195,9 @@ impl<'p> Document<'p> {
     #[expect(clippy::option_option, reason = "not asked for yet, and not readable")]
     pub(super) fn known_container(&self, number: u32) -> Option<Option<Rc<ObjectStream<'p>>>> {
         match self.containers.borrow().get(&number)? {
-            Container::Read(stream) => Some(Some(Rc::clone(stream))),
-            Container::Unreadable => Some(None),
-            Container::Locked => {
+            CachedStream::Decoded(stream) => Some(Some(Rc::clone(stream))),
+            CachedStream::Unreadable => Some(None),
+            CachedStream::Encrypted => {
                 self.blocked.set(self.blocked.get() + 1);
                 Some(None)
             }
@@ -211,9 +213,9 @@ impl<'p> Document<'p> {
     ) -> Option<Rc<ObjectStream<'p>>> {
         let stream = stream.map(Rc::new);
         let known = match &stream {
-            Some(stream) => Container::Read(Rc::clone(stream)),
-            None if self.blocked.get() > blocked => Container::Locked,
-            None => Container::Unreadable,
+            Some(stream) => CachedStream::Decoded(Rc::clone(stream)),
+            None if self.blocked.get() > blocked => CachedStream::Encrypted,
+            None => CachedStream::Unreadable,
         };
         self.containers.borrow_mut().insert(number, known);
         stream
@@ -271,13 +273,13 @@ impl<'p> Document<'p> {
             return Ok(None);
         };
         let raw = stream::raw(&self.store, place.at, length)?;
-        let key = match self.lock()? {
-            Lock::None => return Ok(Some(stream::decode(&self.store, &filters, raw)?)),
-            Lock::Open(key) => key,
-            Lock::Shut | Lock::Foreign if self.is_plain(dict)? => {
+        let key = match self.encryption()? {
+            Encryption::None => return Ok(Some(stream::decode(&self.store, &filters, raw)?)),
+            Encryption::Unlocked(key) => key,
+            Encryption::PasswordRequired | Encryption::Unsupported if self.is_plain(dict)? => {
                 return Ok(Some(stream::decode(&self.store, &filters, raw)?));
             }
-            Lock::Shut | Lock::Foreign => {
+            Encryption::PasswordRequired | Encryption::Unsupported => {
                 self.blocked.set(self.blocked.get() + 1);
                 return Ok(None);
             }

@@ -1,6 +1,6 @@
 //! Reading direct objects (ISO 32000-2, 7.3), as leniently as viewers do.
 
-use super::lexer::{Flaw, Lexer, decimal, is_regular};
+use super::lexer::{Lexer, ParseError, decimal, is_regular};
 use super::object::{Dict, Name, Object, Ref, Text};
 
 /// How deep containers may nest. What lies deeper is stepped over and reads as null.
@@ -67,12 +67,12 @@ impl<'p> Parser<'p> {
     }
 
     /// Reads one object, after white space.
-    pub(crate) fn object(&mut self) -> Result<Object<'p>, Flaw> {
+    pub(crate) fn object(&mut self) -> Result<Object<'p>, ParseError> {
         self.object_with(Wanted::All)
     }
 
     /// Reads one object, of a dictionary only the entries that are wanted.
-    pub(crate) fn object_with(&mut self, wanted: Wanted) -> Result<Object<'p>, Flaw> {
+    pub(crate) fn object_with(&mut self, wanted: Wanted) -> Result<Object<'p>, ParseError> {
         let mut object = Object::Null;
         self.lexer.skip_space();
         if self.lexer.rest().starts_with(b"<<") {
@@ -87,9 +87,9 @@ impl<'p> Parser<'p> {
 
     /// Reads a value into its place, where it was given one: objects are not small, and handing them
     /// up level by level took longer than reading them.
-    fn value(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn value(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), ParseError> {
         self.lexer.skip_space();
-        let byte = self.lexer.peek().ok_or(Flaw::Short)?;
+        let byte = self.lexer.peek().ok_or(ParseError::Incomplete)?;
         match byte {
             b'/' => {
                 self.lexer.bump();
@@ -122,12 +122,12 @@ impl<'p> Parser<'p> {
         Object::Text(Text::new(raw, hex, self.owner))
     }
 
-    fn element(&mut self) -> Result<(), Flaw> {
-        self.elements = self.elements.checked_sub(1).ok_or(Flaw::Bad)?;
+    fn element(&mut self) -> Result<(), ParseError> {
+        self.elements = self.elements.checked_sub(1).ok_or(ParseError::Invalid)?;
         Ok(())
     }
 
-    fn array(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn array(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), ParseError> {
         if depth >= MAX_DEPTH {
             return self.lexer.skip_container();
         }
@@ -152,7 +152,12 @@ impl<'p> Parser<'p> {
         }
     }
 
-    fn dict(&mut self, depth: usize, wanted: Wanted, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn dict(
+        &mut self,
+        depth: usize,
+        wanted: Wanted,
+        place: Place<'_, 'p>,
+    ) -> Result<(), ParseError> {
         if depth >= MAX_DEPTH {
             return self.lexer.skip_container();
         }
@@ -163,7 +168,7 @@ impl<'p> Parser<'p> {
         }
         loop {
             self.lexer.skip_space();
-            match self.lexer.peek().ok_or(Flaw::Short)? {
+            match self.lexer.peek().ok_or(ParseError::Incomplete)? {
                 b'/' => {
                     self.lexer.bump();
                     let key = Name(self.lexer.name());
@@ -194,13 +199,13 @@ impl<'p> Parser<'p> {
 
     /// An element of a container. What is no object reads as null, unless the container was never
     /// closed.
-    fn item(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn item(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), ParseError> {
         let start = self.lexer.position();
         // A container that is broken breaks the one around it. To try again within it would cost as
         // many ways as there are levels.
         let is_container = matches!(self.lexer.peek(), Some(b'[' | b'<'));
         match self.value(depth + 1, place) {
-            Err(Flaw::Bad) if !is_container => {
+            Err(ParseError::Invalid) if !is_container => {
                 self.lexer.set_position(start);
                 let word = self.lexer.regular();
                 if word.is_empty() {
@@ -210,7 +215,7 @@ impl<'p> Parser<'p> {
                     word,
                     b"endobj" | b"endstream" | b"stream" | b"obj" | b"xref"
                 ) {
-                    return Err(Flaw::Bad);
+                    return Err(ParseError::Invalid);
                 }
                 Ok(())
             }
@@ -218,22 +223,22 @@ impl<'p> Parser<'p> {
         }
     }
 
-    fn constant(&mut self, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn constant(&mut self, place: Place<'_, 'p>) -> Result<(), ParseError> {
         match self.lexer.regular() {
             b"true" => put(place, Object::Bool(true)),
             b"false" => put(place, Object::Bool(false)),
             b"null" => {}
-            _ => return Err(Flaw::Bad),
+            _ => return Err(ParseError::Invalid),
         }
         Ok(())
     }
 
-    fn number_or_reference(&mut self, place: Place<'_, 'p>) -> Result<(), Flaw> {
+    fn number_or_reference(&mut self, place: Place<'_, 'p>) -> Result<(), ParseError> {
         let (value, may_be_reference) = match self.lexer.plain_integer() {
             Some(value) => (value, true),
             None => {
                 let token = self.lexer.regular();
-                match parse_number(token, place.is_some()).ok_or(Flaw::Bad)? {
+                match parse_number(token, place.is_some()).ok_or(ParseError::Invalid)? {
                     Number::Int(value) => (value, token[0].is_ascii_digit()),
                     Number::Real(value) => {
                         put(place, Object::Real(value));
@@ -321,7 +326,7 @@ fn parse_number(token: &[u8], keep: bool) -> Option<Number> {
 mod tests {
     use super::*;
 
-    fn parse(text: &[u8]) -> Result<Object<'_>, Flaw> {
+    fn parse(text: &[u8]) -> Result<Object<'_>, ParseError> {
         Parser::new(text, 0, None).object()
     }
 
@@ -451,12 +456,12 @@ mod tests {
         ] {
             assert_eq!(
                 parse(text),
-                Err(Flaw::Short),
+                Err(ParseError::Incomplete),
                 "{}",
                 String::from_utf8_lossy(text)
             );
         }
-        assert_eq!(parse(b"[1 2 endobj"), Err(Flaw::Bad));
+        assert_eq!(parse(b"[1 2 endobj"), Err(ParseError::Invalid));
     }
 
     #[test]
@@ -492,7 +497,7 @@ mod tests {
         assert!(parser.object().unwrap().as_array().is_some());
         assert_eq!(parser.object(), Ok(Object::Int(7)));
         let dicts = b"<</A ".repeat(100_000);
-        assert_eq!(parse(&dicts), Err(Flaw::Short));
+        assert_eq!(parse(&dicts), Err(ParseError::Incomplete));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::document::Document;
 use super::object::{Dict, Object, Ref};
 use super::objstm::ObjectStream;
 use super::parser::Wanted;
-use super::scan::{self, Scan};
+use super::scan::{self, Recovered};
 use super::xref::{Entry, Kinds, Xref};
 use crate::engine::error::{ProbeError, Result};
 
@@ -20,21 +20,13 @@ enum Demand {
     Catalogue,
 }
 
-/// A scan of the file with the objects of its object streams.
-pub(super) struct Found<'p> {
-    pub(super) scan: Scan<'p>,
-    pub(super) entries: OnceCell<HashMap<u32, Entry>>,
-    /// Some object stream is encrypted, so there may be more entries.
-    locked: Cell<bool>,
-}
-
 /// Most trailers or catalogues of a damaged file that are tried.
 const MAX_TRIES: usize = 64;
 
 impl<'p> Document<'p> {
     /// Chooses the trailer: the newest that leads to a catalogue with pages; else, where that is
     /// allowed, the file is scanned for one.
-    pub(super) fn settle(&mut self, mut trailers: Vec<Dict<'p>>) -> Result<()> {
+    pub(super) fn choose_trailer(&mut self, mut trailers: Vec<Dict<'p>>) -> Result<()> {
         self.check_size()?;
         self.repaired
             .set(self.scan_completes && self.settings.repair);
@@ -89,7 +81,7 @@ impl<'p> Document<'p> {
     /// Takes a trailer, if its catalogue is what is demanded (or encrypted, so that nobody can tell).
     fn adopt(&mut self, trailer: Dict<'p>, demand: Demand) -> Result<bool> {
         self.trailer = trailer;
-        self.lock = OnceCell::new();
+        self.encryption = OnceCell::new();
         self.containers.borrow_mut().clear();
         self.blocked.set(0);
         self.unreadable.set(0);
@@ -142,7 +134,7 @@ impl<'p> Document<'p> {
     /// A catalogue that stands in an object stream, when no trailer names it.
     fn catalogue_in_object_streams(&mut self, trailer: &Dict<'p>) -> Result<Option<Ref>> {
         self.trailer = trailer.clone();
-        self.lock = OnceCell::new();
+        self.encryption = OnceCell::new();
         self.containers.borrow_mut().clear();
         let streams = self.scan()?.scan.object_streams.clone();
         for (number, _) in streams.into_iter().rev() {
@@ -150,7 +142,7 @@ impl<'p> Document<'p> {
                 continue;
             };
             for (index, number) in (0..).zip(container.numbers()) {
-                self.tick()?;
+                self.count_step()?;
                 let (object, length) = container.object(number, index, Wanted::All);
                 self.store.work(length)?;
                 if let Some(Object::Dict(dict)) = object
@@ -167,25 +159,25 @@ impl<'p> Document<'p> {
     }
 
     /// Where the scan found an object.
-    pub(super) fn found_entry(&self, number: u32) -> Result<Option<Entry>> {
+    pub(super) fn scanned_entry(&self, number: u32) -> Result<Option<Entry>> {
         if self.in_container.get() {
             // The entries may just be in the making.
             let found = self.scan()?.scan.objects.get(&number);
             return Ok(found.map(|offset| Entry::At(*offset)));
         }
-        let entry = self.found_entries()?.get(&number).copied();
+        let entry = self.scanned_entries()?.get(&number).copied();
         if entry.is_none() && self.scan()?.locked.get() {
             self.blocked.set(self.blocked.get() + 1);
         }
         Ok(entry)
     }
 
-    pub(super) fn scan(&self) -> Result<&Found<'p>> {
+    pub(super) fn scan(&self) -> Result<&Recovered<'p>> {
         if let Some(found) = self.scan.get() {
             return Ok(found);
         }
         let scan = scan::scan(&self.store, self.settings.max_objects)?;
-        Ok(self.scan.get_or_init(|| Found {
+        Ok(self.scan.get_or_init(|| Recovered {
             scan,
             entries: OnceCell::new(),
             locked: Cell::new(false),
@@ -194,7 +186,7 @@ impl<'p> Document<'p> {
 
     /// Where the scan found each object, those in object streams included: the last definition in
     /// the file counts.
-    pub(super) fn found_entries(&self) -> Result<&HashMap<u32, Entry>> {
+    pub(super) fn scanned_entries(&self) -> Result<&HashMap<u32, Entry>> {
         let found = self.scan()?;
         if let Some(entries) = found.entries.get() {
             return Ok(entries);

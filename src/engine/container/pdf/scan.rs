@@ -3,16 +3,17 @@
 //! The pass is linear: every byte is looked at a bounded number of times, whatever the file holds.
 //! Streams are stepped over, so that a document within a document is not taken for this one.
 
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
 use memchr::memmem;
 
 use super::indirect::parse_body;
-use super::lexer::{Flaw, Lexer, decimal, is_regular, is_space};
+use super::lexer::{Lexer, ParseError, decimal, is_regular, is_space};
 use super::object::{Dict, Object, Ref};
 use super::parser::{Parser, Wanted};
 use super::store::Store;
-use super::xref::Kinds;
+use super::xref::{Entry, Kinds};
 use crate::engine::error::Result;
 
 /// What a pass over the whole file found.
@@ -27,6 +28,14 @@ pub(crate) struct Scan<'p> {
     /// Document catalogues in file order.
     pub(crate) catalogues: Vec<Ref>,
     pub(crate) kinds: Kinds,
+}
+
+/// A scan of the file, with the objects of its object streams once they are needed.
+pub(super) struct Recovered<'p> {
+    pub(super) scan: Scan<'p>,
+    pub(super) entries: OnceCell<HashMap<u32, Entry>>,
+    /// Some object stream is encrypted, so there may be more entries.
+    pub(super) locked: Cell<bool>,
 }
 
 /// Objects between two looks at the clock.
@@ -145,11 +154,14 @@ impl<'p> Pass<'p> {
         body: usize,
         limit: usize,
         id: Ref,
-    ) -> Result<(Object<'p>, Option<usize>, usize), Flaw> {
+    ) -> Result<(Object<'p>, Option<usize>, usize), ParseError> {
         let window = self.bytes.len().min(limit.saturating_add(64 * 1024));
         let cost = window - body;
-        self.second_looks = self.second_looks.checked_sub(cost).ok_or(Flaw::Bad)?;
-        let end = memmem::find(&self.bytes[limit..window], b"endobj").ok_or(Flaw::Bad)?;
+        self.second_looks = self
+            .second_looks
+            .checked_sub(cost)
+            .ok_or(ParseError::Invalid)?;
+        let end = memmem::find(&self.bytes[limit..window], b"endobj").ok_or(ParseError::Invalid)?;
         self.second_looks += window - (limit + end);
         parse_body(&self.bytes[..limit + end + 6], body, id, Wanted::All)
     }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use super::Header;
+use super::header::Header;
 use crate::contract::Level;
 use crate::engine::error::Result;
 use crate::engine::meter::Meter;
@@ -124,7 +124,7 @@ impl<'p> Store<'p> {
     }
 
     /// Forgets the work that was done.
-    pub(crate) fn forgive(&self) {
+    pub(crate) fn reset_work(&self) {
         self.work.set(0);
     }
 

@@ -1,13 +1,13 @@
 //! Everything that can be reached from the catalogue, looked through for what acts, signs, embeds or
 //! points outside (ISO 32000-2, 12.6, 12.8, 7.11).
 
-use super::seen::Seen;
+use super::visited::Visited;
 use crate::engine::container::pdf::{Dict, Document, Loaded, MAX_DEPTH, Name, Object, Ref};
 use crate::engine::error::Result;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ActiveContent {
     pub(super) signatures: u64,
     /// File specifications with an embedded file.
     pub(super) attachments: u64,
@@ -24,7 +24,7 @@ pub(super) struct Found {
 /// The worst judgement: nothing that is not known yet can change it.
 pub(super) const WORST: &str = "high";
 
-impl Found {
+impl ActiveContent {
     /// The contract's judgement: the worst kind of active content.
     pub(super) fn risk(&self) -> &'static str {
         if self.javascript || self.launch {
@@ -41,11 +41,11 @@ impl Found {
 
 /// Looks through all objects that the catalogue leads to. What was freed, or is left over from an
 /// older revision, is not reached and does not count. Every object is looked at once.
-pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<Found> {
+pub(super) fn find<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<ActiveContent> {
     let mut search = Search {
         document,
-        seen: Seen::default(),
-        found: Found::default(),
+        seen: Visited::default(),
+        found: ActiveContent::default(),
         stack: Vec::new(),
     };
     // What refers back to the catalogue must not have it looked at, and counted, twice.
@@ -70,7 +70,7 @@ fn usage_rights<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<u64
     let Some(permissions) = document.dict_of(catalogue, b"Perms")? else {
         return Ok(0);
     };
-    let mut seen = Seen::default();
+    let mut seen = Visited::default();
     let mut rights = 0;
     for key in [&b"UR"[..], b"UR3"] {
         let Some(entry) = permissions.get(key) else {
@@ -87,8 +87,8 @@ fn usage_rights<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result<u64
 
 struct Search<'d, 'p> {
     document: &'d Document<'p>,
-    seen: Seen,
-    found: Found,
+    seen: Visited,
+    found: ActiveContent,
     stack: Vec<Ref>,
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::opened::Opened;
 use super::pages::Inherited;
-use super::{Opened, actions, fields, pages};
+use super::{actions, fields, pages};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
-use crate::engine::container::pdf::{Dict, Document, Lock, Object};
+use crate::engine::container::pdf::{Dict, Document, Encryption, Object};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
@@ -36,7 +37,7 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Found by looking through everything that the catalogue leads to.
+/// ActiveContent by looking through everything that the catalogue leads to.
 const OF_OBJECTS: &[Target] = &[
     Target::PDF_ATTACHMENT_COUNT,
     Target::SECURITY_ACTIVE_CONTENT_RISK,
@@ -47,7 +48,7 @@ const OF_OBJECTS: &[Target] = &[
     Target::SECURITY_SIGNATURE_COUNT,
 ];
 
-/// Found by visiting every page.
+/// ActiveContent by visiting every page.
 const OF_PAGES: &[Target] = &[
     Target::PDF_ANNOTATION_COUNT,
     Target::PDF_LINK_COUNT,
@@ -57,10 +58,10 @@ const OF_PAGES: &[Target] = &[
 const OTHERS: &[Target] = &[Target::PDF_FORM_FIELD_COUNT, Target::PDF_HAS_XMP];
 
 fn put_password(document: &Document<'_>, out: &mut Findings) -> Result<()> {
-    let needed = match document.lock()? {
-        Lock::None | Lock::Open(_) => Some(false),
-        Lock::Shut => Some(true),
-        Lock::Foreign => None,
+    let needed = match document.encryption()? {
+        Encryption::None | Encryption::Unlocked(_) => Some(false),
+        Encryption::PasswordRequired => Some(true),
+        Encryption::Unsupported => None,
     };
     out.put_or_unknown(
         Target::SECURITY_PASSWORD_PROTECTED,
@@ -125,7 +126,7 @@ fn put_xmp<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings
 }
 
 #[derive(Default)]
-struct Tally {
+struct PageStats {
     annotations: u64,
     links: u64,
     sizes: HashMap<(u64, u64), u64>,
@@ -137,7 +138,7 @@ struct Tally {
 }
 
 fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings) -> Result<()> {
-    let mut tally = Tally::default();
+    let mut stats = PageStats::default();
     let (annotations, sizes) = (
         out.wants_any(&[Target::PDF_ANNOTATION_COUNT, Target::PDF_LINK_COUNT]),
         out.wants(Target::PDF_PAGE_SIZES),
@@ -146,10 +147,10 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
     let is_read = pages::for_each(document, catalogue, |page, inherited| {
         pages += 1;
         if annotations {
-            tally.annotations(document, page)?;
+            stats.annotations(document, page)?;
         }
         if sizes {
-            tally.size(document, page, inherited)?;
+            stats.size(document, page, inherited)?;
         }
         Ok(())
     })?;
@@ -159,18 +160,18 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
     const SOURCE: &str = "page objects";
     out.put(
         Target::PDF_ANNOTATION_COUNT,
-        tally.annotations,
+        stats.annotations,
         Exact,
         SOURCE,
     );
-    out.put(Target::PDF_LINK_COUNT, tally.links, Exact, SOURCE);
-    if pages > 0 && tally.unsized_pages < pages {
-        out.put(Target::PDF_PAGE_SIZES, tally.page_sizes(), Exact, SOURCE);
+    out.put(Target::PDF_LINK_COUNT, stats.links, Exact, SOURCE);
+    if pages > 0 && stats.unsized_pages < pages {
+        out.put(Target::PDF_PAGE_SIZES, stats.page_sizes(), Exact, SOURCE);
     }
     Ok(())
 }
 
-impl Tally {
+impl PageStats {
     /// Adds the annotations of a page. What is null or missing is no annotation (12.5.2).
     fn annotations<'p>(&mut self, document: &Document<'p>, page: &Dict<'p>) -> Result<()> {
         let Some(entry) = page.get(b"Annots") else {
@@ -314,7 +315,7 @@ fn count_annotations<'p>(document: &Document<'p>, entry: &Object<'p>) -> Result<
     let resolved = document.resolve(entry)?;
     let (mut annotations, mut links) = (0, 0);
     for annotation in resolved.as_array().unwrap_or_default() {
-        document.tick()?;
+        document.count_step()?;
         if let Some(dict) = document.resolve_keys(annotation, &[b"Subtype"])?.as_dict() {
             annotations += 1;
             links += u64::from(dict.is(b"Subtype", b"Link"));

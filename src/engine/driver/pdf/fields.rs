@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::seen::Seen;
+use super::visited::Visited;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
 
@@ -15,21 +15,21 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     };
     let mut fields = Fields {
         document,
-        seen: Seen::default(),
+        seen: Visited::default(),
         kinds: HashMap::new(),
     };
     let mut count = 0;
     let mut stack = array(document, &form, b"Fields")?.unwrap_or_default();
     stack.retain(|node| fields.is_new(node));
     while let Some(node) = stack.pop() {
-        document.tick()?;
+        document.count_step()?;
         let field = document.resolve_keys(&node, &[b"Kids"])?;
         let Some(field) = field.as_dict() else {
             continue;
         };
         let mut has_fields_below = false;
         for kid in array(document, field, b"Kids")?.unwrap_or_default() {
-            document.tick()?;
+            document.count_step()?;
             if fields.is_field(&kid)? {
                 has_fields_below = true;
                 // Only what was not there before waits for its turn, or a graph would outgrow its file.
@@ -46,7 +46,7 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
 struct Fields<'d, 'p> {
     document: &'d Document<'p>,
     /// Fields that were counted or wait for it.
-    seen: Seen,
+    seen: Visited,
     /// Whether a kid is a field, of those that were looked at.
     kinds: HashMap<u32, bool>,
 }

@@ -1,8 +1,7 @@
 //! What the first bytes say, and the version in force.
 
-use std::borrow::Cow;
-
-use super::{Opened, Pdf};
+use super::Pdf;
+use super::version::Version;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Header, linearized_length};
@@ -76,64 +75,7 @@ fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
 /// `Version` of the catalogue, where it can be reached without repairing the file for it.
 fn catalogue_version(pdf: &Pdf<'_>) -> Result<Option<Version>> {
     if pdf.needs_document() {
-        return version_of_catalogue(pdf.opened()?);
+        return pdf.opened()?.catalogue_version();
     }
-    version_of_catalogue(&pdf.open_document(false)?)
-}
-
-fn version_of_catalogue(opened: &Opened<'_>) -> Result<Option<Version>> {
-    let Some(catalogue) = opened.document.catalogue() else {
-        return Ok(None);
-    };
-    let name = opened.document.name_of(catalogue, b"Version")?;
-    Ok(name.and_then(|name| Version::parse(&name.bytes())))
-}
-
-/// The version in force, of an opened document.
-pub(super) fn version_in_force(opened: &Opened<'_>) -> Result<Option<Version>> {
-    Ok(opened.header.max(version_of_catalogue(opened)?))
-}
-
-/// A version of PDF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version {
-    major: u32,
-    minor: u32,
-}
-
-impl Version {
-    pub(super) const TWO: Self = Self { major: 2, minor: 0 };
-
-    /// Reads `1.7`; what follows a second number is ignored.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(text).ok()?;
-        let mut parts = text.split('.');
-        let major = parts.next()?.parse().ok()?;
-        let minor = parts.next()?.parse().ok()?;
-        Some(Self { major, minor })
-    }
-
-    fn text(self) -> Cow<'static, str> {
-        const USUAL: [&str; 8] = ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"];
-        match (self.major, USUAL.get(self.minor as usize)) {
-            (1, Some(text)) => Cow::Borrowed(text),
-            _ => Cow::Owned(format!("{}.{}", self.major, self.minor)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Version;
-
-    #[test]
-    fn versions_compare_as_numbers() {
-        let version = |text: &[u8]| Version::parse(text);
-        assert!(version(b"1.10") > version(b"1.7"));
-        assert!(version(b"2.0") > version(b"1.7"));
-        assert_eq!(version(b"1.4.2").map(Version::text).as_deref(), Some("1.4"));
-        for odd in [&b""[..], b"1", b"1.", b".7", b"x"] {
-            assert_eq!(version(odd), None);
-        }
-    }
+    pdf.open_document(false)?.catalogue_version()
 }

@@ -1,8 +1,9 @@
 //! The document's properties: the Info dictionary, and XMP where it is silent (ISO 32000-2, 14.3).
 
-use super::header::Version;
+use super::opened::Opened;
+use super::version::Version;
 use super::xmp::{self, Field, Fields, Xmp};
-use super::{Opened, header};
+
 use crate::contract::Confidence::{self, High, Medium};
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Object};
@@ -128,7 +129,9 @@ fn put_xmp(opened: &Opened<'_>, xmp: &Xmp, out: &mut Findings) -> Result<()> {
 }
 
 fn confidence(opened: &Opened<'_>) -> Result<Confidence> {
-    let is_two = header::version_in_force(opened)?.is_some_and(|version| version >= Version::TWO);
+    let is_two = opened
+        .version()?
+        .is_some_and(|version| version >= Version::TWO);
     Ok(if is_two { High } else { Medium })
 }
 

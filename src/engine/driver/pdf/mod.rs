@@ -8,13 +8,17 @@ mod features;
 mod fields;
 mod header;
 mod info;
+mod opened;
 mod pages;
-mod seen;
 mod structure;
+mod version;
+mod visited;
 mod xmp;
 
 use std::cell::OnceCell;
 
+use self::opened::Opened;
+use self::version::Version;
 use super::{Driver, Probe};
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{PathId, Target};
@@ -27,13 +31,6 @@ pub(crate) struct Pdf<'p> {
     probe: &'p Probe<'p>,
     header: Header<'p>,
     opened: OnceCell<Opened<'p>>,
-}
-
-/// A document and what its header says.
-struct Opened<'p> {
-    document: Document<'p>,
-    /// The version of the header.
-    header: Option<header::Version>,
 }
 
 impl<'p> Driver<'p> for Pdf<'p> {
@@ -53,7 +50,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
     /// left: what is known of it serves the other paths.
     fn after_budget(self, _probe: &'p Probe<'p>) -> Result<Self> {
         if let Some(opened) = self.opened.get() {
-            opened.document.forgive();
+            opened.document.reset_work();
         }
         Ok(self)
     }
@@ -110,7 +107,7 @@ impl<'p> Pdf<'p> {
         let document = Document::open(self.probe.source, self.header.at as u64, settings)?;
         Ok(Opened {
             document,
-            header: header::Version::parse(self.header.version),
+            header: Version::parse(self.header.version),
         })
     }
 

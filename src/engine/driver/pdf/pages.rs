@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::seen::Seen;
+use super::visited::Visited;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
 
@@ -27,7 +27,7 @@ pub(super) fn count<'p>(document: &Document<'p>, catalogue: &Dict<'p>) -> Result
     };
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
-        document.tick()?;
+        document.count_step()?;
         let Some(kids) = walk.kids(&node)? else {
             count += u64::from(is_page(&node));
             promised |= walk.announces(&node)?;
@@ -87,7 +87,7 @@ pub(super) fn for_each<'p>(
     let (mut count, mut promised) = (0_u64, false);
     let mut stack = vec![(root, Inherited::default())];
     while let Some((node, above)) = stack.pop() {
-        document.tick()?;
+        document.count_step()?;
         let Some(kids) = walk.kids(&node)? else {
             if is_page(&node) {
                 count += 1;
@@ -138,7 +138,7 @@ struct Walk<'d, 'p> {
     document: &'d Document<'p>,
     /// The entries of nodes that are read.
     keys: &'static [&'static [u8]],
-    seen: Seen,
+    seen: Visited,
 }
 
 impl<'d, 'p> Walk<'d, 'p> {
@@ -146,7 +146,7 @@ impl<'d, 'p> Walk<'d, 'p> {
         Self {
             document,
             keys,
-            seen: Seen::default(),
+            seen: Visited::default(),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'d, 'p> Walk<'d, 'p> {
 
     /// A node, unless it was there before or is none.
     fn enter(&mut self, node: &Object<'p>) -> Result<Option<Dict<'p>>> {
-        self.document.tick()?;
+        self.document.count_step()?;
         match node {
             Object::Ref(reference) if !self.seen.insert(reference.number) => Ok(None),
             node => Ok(

@@ -1,6 +1,7 @@
 //! What trailer, cross-reference data, catalogue and page tree say.
 
-use super::{Opened, pages};
+use super::opened::Opened;
+use super::pages;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Object};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// A set of object numbers: bits for the usual ones, a hash for the odd giant.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Visited {
     bits: Vec<u64>,
     rest: HashSet<u32>,
 }
@@ -12,7 +12,7 @@ pub(super) struct Seen {
 /// Numbers below this are bits: at most 128 KiB.
 const DENSE: u32 = 1 << 20;
 
-impl Seen {
+impl Visited {
     /// Adds a number; `false` when it was there.
     pub(super) fn insert(&mut self, number: u32) -> bool {
         if number >= DENSE {
