@@ -195,7 +195,20 @@ impl<'t> Xml<'t> {
 
     /// The namespace of the element that was opened last.
     pub(crate) fn ns(&self, tag: &Tag<'_>) -> Ns {
-        let prefix = tag.prefix();
+        self.ns_of_prefix(tag.prefix())
+    }
+
+    /// The namespace and the local name of an attribute of the element that was opened last. An
+    /// attribute without prefix is in no namespace.
+    pub(crate) fn attribute_ns<'n>(&self, name: &'n str) -> (Ns, &'n str) {
+        match name.split_once(':') {
+            Some(("xml", local)) => (Ns::Xml, local),
+            Some((prefix, local)) => (self.ns_of_prefix(prefix), local),
+            None => (Ns::None, name),
+        }
+    }
+
+    fn ns_of_prefix(&self, prefix: &str) -> Ns {
         self.bindings
             .iter()
             .rev()

@@ -27,6 +27,20 @@ pub(crate) enum Ns {
     Presentation,
     /// Markup compatibility (ISO/IEC 29500-3).
     Compatibility,
+    /// What the prefix `xml` means without a declaration.
+    Xml,
+    /// Resource Description Framework, the frame of XMP (ISO 16684-1).
+    Rdf,
+    /// XMP basic (ISO 16684-1, 8.4).
+    Xmp,
+    /// Adobe PDF properties of XMP.
+    AdobePdf,
+    /// Identification of PDF/A (ISO 19005-1, 6.7.11).
+    PdfA,
+    /// Identification of PDF/UA (ISO 14289-1, 5).
+    PdfUa,
+    /// Identification of PDF/X (ISO 15930-7, 6.17), and its older place.
+    PdfX,
 }
 
 impl Ns {
@@ -55,6 +69,13 @@ impl Ns {
             "http://schemas.openxmlformats.org/presentationml/2006/main"
             | "http://purl.oclc.org/ooxml/presentationml/main" => Self::Presentation,
             "http://schemas.openxmlformats.org/markup-compatibility/2006" => Self::Compatibility,
+            "http://www.w3.org/XML/1998/namespace" => Self::Xml,
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#" => Self::Rdf,
+            "http://ns.adobe.com/xap/1.0/" => Self::Xmp,
+            "http://ns.adobe.com/pdf/1.3/" => Self::AdobePdf,
+            "http://www.aiim.org/pdfa/ns/id/" => Self::PdfA,
+            "http://www.aiim.org/pdfua/ns/id/" => Self::PdfUa,
+            "http://www.npes.org/pdfx/ns/id/" | "http://ns.adobe.com/pdfx/1.3/" => Self::PdfX,
             _ => Self::Other,
         }
     }
