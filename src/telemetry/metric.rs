@@ -125,6 +125,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn dashboard_and_alerts_use_metrics_that_are_exported() {
+        for (page, least) in [
+            (
+                include_str!("../../docs/ops/grafana-dashboard.json"),
+                ALL.len(),
+            ),
+            (include_str!("../../docs/ops/prometheus-alerts.yml"), 4),
+        ] {
+            let used: std::collections::BTreeSet<&str> = page
+                .match_indices("deckprobe_")
+                .map(|(at, _)| {
+                    let rest = &page[at..];
+                    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                    rest[..end.unwrap_or(rest.len())].trim_end_matches("_bucket")
+                })
+                .collect();
+            assert!(used.len() >= least, "{used:?}");
+            for name in used {
+                assert!(ALL.iter().any(|metric| metric.name == name), "{name}");
+            }
+        }
+    }
+
     /// A metric that is named by a literal would be exported without a description.
     #[test]
     fn no_call_site_names_a_metric_that_is_not_in_the_table() {
