@@ -7,14 +7,14 @@
 use rmcp::model::{ErrorData, JsonObject};
 use serde_json::{Value, json};
 
+use super::text::{excerpt, nearest, quoted};
 use crate::contract::{Envelope, ErrorCode};
 
-/// Longest excerpt of a value that is shown in a message, in characters.
-const EXCERPT: usize = 80;
 /// Most unknown keys that are named in a message.
 const NAMED: usize = 8;
-/// Longest name that is compared with the known ones, in bytes: comparing takes time and memory.
-const COMPARED: usize = 64;
+
+/// Longest name of a format, in bytes.
+pub(super) const LONGEST_FORMAT: usize = 32;
 
 /// The arguments of one call, all keys known.
 #[derive(Debug)]
@@ -161,22 +161,22 @@ pub(super) fn invalid(message: impl Into<String>) -> Envelope {
     Envelope::new(ErrorCode::McpInvalidArgument, message)
 }
 
-/// The known name that an unknown one is most likely meant to be.
-pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
-    if unknown.len() > COMPARED {
-        return None;
+/// A format name that cannot be taken for a flag by an engine. One leading dot, as in an
+/// extension, is accepted.
+pub(super) fn format_name(given: &str) -> Result<String, Envelope> {
+    let name = given.strip_prefix('.').unwrap_or(given);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if name.is_empty()
+        || name.len() > LONGEST_FORMAT
+        || name.starts_with('-')
+        || !name.bytes().all(plain)
+    {
+        return Err(invalid(format!(
+            "format: got {}; it accepts a format or file extension such as pdf, docx or pptx",
+            quoted(given)
+        )));
     }
-    let typed = unknown.to_ascii_lowercase().replace('-', "_");
-    let begins = |name: &&&str| typed.len() >= 3 && name.starts_with(&typed);
-    if let Some(name) = known.iter().find(begins) {
-        return Some(name);
-    }
-    known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(&typed, name), *name))
-        .min()
-        .filter(|(distance, name)| *distance <= 2.min(name.len() / 2))
-        .map(|(_, name)| name)
+    Ok(name.to_ascii_lowercase())
 }
 
 fn name_unknown(key: &str, accepted: &[&str]) -> String {
@@ -197,19 +197,6 @@ fn show(value: &Value) -> String {
         Value::Object(_) => "the object",
     };
     format!("{kind} {}", excerpt(&value.to_string()))
-}
-
-/// What a caller wrote, for a message: quoted, escaped and bounded.
-pub(super) fn quoted(text: &str) -> String {
-    format!("{:?}", excerpt(text))
-}
-
-/// The beginning of a text that is too long for a message.
-pub(super) fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
 }
 
 #[cfg(test)]
@@ -273,6 +260,17 @@ mod tests {
                 "path is missing; it accepts a string",
             ]
         );
+    }
+
+    #[test]
+    fn a_format_name_cannot_be_a_flag() {
+        for good in ["pdf", ".PPTX", "office-legacy"] {
+            assert!(format_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "-f", "--help", "a b", "a,b", "a=b", "../x", "a\n"] {
+            assert!(format_name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(format_name(".PPTX").unwrap(), "pptx");
     }
 
     #[test]

@@ -15,9 +15,12 @@ mod resources;
 mod result_encoder;
 mod run;
 mod server;
+mod services;
 mod signals;
 mod skill;
+mod stamp;
 pub mod stdio;
+mod text;
 mod tools;
 
 #[cfg(feature = "http")]

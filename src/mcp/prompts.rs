@@ -5,7 +5,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::arguments::{nearest, quoted};
+use super::text::{nearest, quoted};
 
 const TRIAGE: &str = "triage_document";
 const INVENTORY: &str = "inventory_folder";

@@ -7,10 +7,11 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments::{excerpt, quoted};
-use super::server::Shared;
+use super::arguments::format_name;
+use super::services::Services;
 use super::skill;
-use super::tools::format_name;
+use super::stamp::Lifetime;
+use super::text::{excerpt, quoted};
 use crate::contract::Reply;
 use crate::supervisor::Introspection;
 
@@ -62,30 +63,33 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Reads a resource; the flag says whether it is constant for this engine.
+/// Reads a resource.
 pub(super) async fn read(
-    shared: &Shared,
+    services: &Services,
     uri: &str,
-) -> Result<(ReadResourceResult, bool), ErrorData> {
+) -> Result<(ReadResourceResult, Lifetime), ErrorData> {
     let question = match uri {
         SCHEMA => Introspection::Schema,
         FORMATS => Introspection::Formats,
-        skill::URI => return Ok((ReadResourceResult::new(vec![skill::contents()]), true)),
-        POOL => return pool(shared).map(|text| (contents(uri, text), false)),
+        skill::URI => {
+            let guide = ReadResourceResult::new(vec![skill::contents()]);
+            return Ok((guide, Lifetime::Constant));
+        }
+        POOL => return pool(services).map(|text| (contents(uri, text), Lifetime::Once)),
         _ => match uri.strip_prefix(TARGETS).map(format_name) {
             Some(Ok(format)) => Introspection::Targets(format),
             _ => return Err(not_found(uri)),
         },
     };
-    match shared.supervisor.introspect(&question).await {
-        Ok(json) => Ok((contents(uri, json.to_string()), true)),
+    match services.supervisor.introspect(&question).await {
+        Ok(json) => Ok((contents(uri, json.to_string()), Lifetime::Constant)),
         Err(reply) => Err(failed(uri, &reply)),
     }
 }
 
 /// Completes `{format}` of the targets template.
 pub(super) async fn complete(
-    shared: &Shared,
+    services: &Services,
     request: &CompleteRequestParams,
 ) -> Result<CompleteResult, ErrorData> {
     let asked = request.r#ref.as_resource_uri();
@@ -93,7 +97,11 @@ pub(super) async fn complete(
         return Ok(CompleteResult::default());
     }
     let typed = request.argument.value.to_ascii_lowercase();
-    let formats = match shared.supervisor.introspect(&Introspection::Formats).await {
+    let formats = match services
+        .supervisor
+        .introspect(&Introspection::Formats)
+        .await
+    {
         Ok(json) => names(&json),
         Err(reply) => return Err(failed(FORMATS, &reply)),
     };
@@ -129,8 +137,8 @@ fn names(report: &str) -> Vec<String> {
     names
 }
 
-fn pool(shared: &Shared) -> Result<String, ErrorData> {
-    serde_json::to_string(&shared.supervisor.snapshot())
+fn pool(services: &Services) -> Result<String, ErrorData> {
+    serde_json::to_string(&services.supervisor.snapshot())
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 

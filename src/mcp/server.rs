@@ -1,4 +1,4 @@
-//! The protocol's handler: which methods there are, and what stands round every one of them.
+//! The handler of the protocol: which methods there are, and what surrounds each of them.
 
 use std::sync::Arc;
 
@@ -6,65 +6,47 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode as RpcCode, ErrorData,
     GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::Semaphore;
 
-use super::arguments::{excerpt, quoted};
 use super::hints::{self, Context};
 use super::panic::caught;
 use super::result_encoder::ResultEncoder;
-use super::{prompts, resources, skill, tools};
-use crate::access::Access;
+use super::services::Services;
+use super::stamp::{CONSTANT_MS, Lifetime, identity, is_stateless, stamped};
+use super::text::{excerpt, quoted};
+use super::tools::ToolSet;
+use super::{prompts, resources, skill};
 use crate::config::Config;
 use crate::contract::{Envelope, ErrorCode, Reply};
 use crate::supervisor::Supervisor;
-
-/// How long a client may keep an answer that is constant for one build and engine.
-const CONSTANT_MS: u64 = 3_600_000;
 
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 /// The handler of all connections. Cloning shares it.
 #[derive(Clone)]
 pub struct Server {
-    shared: Arc<Shared>,
-}
-
-/// What the tools and resources work with.
-pub(super) struct Shared {
-    pub(super) supervisor: Supervisor,
-    pub(super) access: Access,
-    pub(super) max_batch: usize,
-    /// Largest document inside a call, in bytes; `None` when none may be.
-    pub(super) inline_bytes: Option<u64>,
-    /// Room for the reports of all batches, in KiB.
-    pub(super) batch_room: Semaphore,
-    tools: Vec<Tool>,
+    services: Arc<Services>,
+    tools: Arc<ToolSet>,
 }
 
 impl Server {
     /// A handler over a running supervisor.
     #[must_use]
     pub fn new(config: &Config, supervisor: Supervisor) -> Self {
+        let services = Services::new(config, supervisor);
         Self {
-            shared: Arc::new(Shared {
-                supervisor,
-                access: Access::new(config.supervisor.roots.clone()),
-                max_batch: config.max_batch,
-                inline_bytes: config.inline_bytes,
-                batch_room: Semaphore::new(tools::BATCH_ROOM_KIB),
-                tools: tools::definitions(config),
-            }),
+            tools: Arc::new(ToolSet::new(&services.settings)),
+            services: Arc::new(services),
         }
     }
 
-    /// Runs a handler that answers with anything but a tool result.
-    async fn guarded<T>(
+    /// Runs a handler that answers with anything but a tool result. A panic becomes an error.
+    async fn caught<T>(
         &self,
         handler: impl Future<Output = Result<T, ErrorData>>,
     ) -> Result<T, ErrorData> {
@@ -74,27 +56,23 @@ impl Server {
         })
     }
 
-    /// The result of a handler; one that panicked is an error like any other.
-    async fn settled(
+    /// The result of a tool's handler. A panic becomes an error result.
+    async fn result(
         &self,
         encoder: &ResultEncoder,
         outcome: Result<Result<CallToolResult, ErrorData>, String>,
     ) -> Result<CallToolResult, ErrorData> {
-        match outcome {
-            Ok(outcome) => outcome,
-            Err(panic) => Ok(self.panicked(encoder, &panic).await),
-        }
-    }
-
-    async fn panicked(&self, encoder: &ResultEncoder, panic: &str) -> CallToolResult {
+        let panic = match outcome {
+            Ok(outcome) => return outcome,
+            Err(panic) => panic,
+        };
         let envelope = Envelope::new(
             ErrorCode::McpEngineFailure,
             format!("the server failed while handling this call: {panic:?}"),
         );
-        let reply = Reply::from_envelope(&envelope, &self.shared.supervisor.tool_version());
-        encoder
-            .error(&reply, hints::hint(&reply, Context::default()))
-            .await
+        let reply = Reply::from_envelope(&envelope, &self.services.supervisor.tool_version());
+        let hint = hints::hint(&reply, Context::default());
+        Ok(encoder.error(&reply, hint).await)
     }
 }
 
@@ -127,17 +105,12 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut list = ListToolsResult::with_all_items(self.shared.tools.clone());
-        if is_modern(&context) {
-            constant(&mut list.ttl_ms, &mut list.cache_scope);
-            sign(&mut list.meta);
-        }
-        Ok(list)
+        let list = ListToolsResult::with_all_items(self.tools.definitions());
+        Ok(stamped(is_stateless(&context), list, Lifetime::Constant))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut tools = self.shared.tools.iter();
-        tools.find(|tool| tool.name == name).cloned()
+        self.tools.definition(name)
     }
 
     async fn call_tool(
@@ -146,17 +119,15 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let encoder = ResultEncoder::of(&context);
-        let call = Box::pin(caught(tools::call(&self.shared, request, &context)));
-        // A cancelled call is dropped where it stands, which kills its child and frees its place. Its
-        // reply would be thrown away by the service.
+        let call = self.tools.call(&self.services, request, &context);
+        let call = Box::pin(caught(call));
+        // A cancelled call is dropped wherever it is, which kills its child and frees its place. The
+        // service discards its reply.
         let Some(outcome) = context.ct.run_until_cancelled(call).await else {
             return Ok(CallToolResult::error(Vec::new()).into());
         };
-        let mut result = self.settled(&encoder, outcome).await?;
-        if is_modern(&context) {
-            sign(&mut result.meta);
-        }
-        Ok(result.into())
+        let result = self.result(&encoder, outcome).await?;
+        Ok(stamped(is_stateless(&context), result, Lifetime::Once).into())
     }
 
     async fn list_resources(
@@ -164,12 +135,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let mut list = ListResourcesResult::with_all_items(resources::list());
-        if is_modern(&context) {
-            constant(&mut list.ttl_ms, &mut list.cache_scope);
-            sign(&mut list.meta);
-        }
-        Ok(list)
+        let list = ListResourcesResult::with_all_items(resources::list());
+        Ok(stamped(is_stateless(&context), list, Lifetime::Constant))
     }
 
     async fn list_resource_templates(
@@ -177,12 +144,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates());
-        if is_modern(&context) {
-            constant(&mut list.ttl_ms, &mut list.cache_scope);
-            sign(&mut list.meta);
-        }
-        Ok(list)
+        let list = ListResourceTemplatesResult::with_all_items(resources::templates());
+        Ok(stamped(is_stateless(&context), list, Lifetime::Constant))
     }
 
     async fn read_resource(
@@ -190,18 +153,12 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.guarded(resources::read(&self.shared, &request.uri));
+        let read = self.caught(resources::read(&self.services, &request.uri));
         let Some(read) = context.ct.run_until_cancelled(read).await else {
             return Err(ErrorData::internal_error("cancelled", None));
         };
-        let (mut result, is_constant) = read?;
-        if is_modern(&context) {
-            if is_constant {
-                constant(&mut result.ttl_ms, &mut result.cache_scope);
-            }
-            sign(&mut result.meta);
-        }
-        Ok(result.into())
+        let (result, lifetime) = read?;
+        Ok(stamped(is_stateless(&context), result, lifetime).into())
     }
 
     async fn complete(
@@ -209,12 +166,9 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let complete = self.guarded(resources::complete(&self.shared, &request));
-        let mut result = complete.await?;
-        if is_modern(&context) {
-            sign(&mut result.meta);
-        }
-        Ok(result)
+        let complete = self.caught(resources::complete(&self.services, &request));
+        let result = complete.await?;
+        Ok(stamped(is_stateless(&context), result, Lifetime::Once))
     }
 
     async fn list_prompts(
@@ -222,12 +176,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let mut list = ListPromptsResult::with_all_items(prompts::list());
-        if is_modern(&context) {
-            constant(&mut list.ttl_ms, &mut list.cache_scope);
-            sign(&mut list.meta);
-        }
-        Ok(list)
+        let list = ListPromptsResult::with_all_items(prompts::list());
+        Ok(stamped(is_stateless(&context), list, Lifetime::Constant))
     }
 
     async fn get_prompt(
@@ -235,11 +185,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = prompts::get(&request)?;
-        if is_modern(&context) {
-            sign(&mut result.meta);
-        }
-        Ok(result.into())
+        let result = prompts::get(&request)?;
+        Ok(stamped(is_stateless(&context), result, Lifetime::Once).into())
     }
 
     async fn list_skills(
@@ -247,12 +194,11 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        let mut list = skill::list();
-        if is_modern(&context) {
-            constant(&mut list.ttl_ms, &mut list.cache_scope);
-            sign(&mut list.meta);
-        }
-        Ok(list)
+        Ok(stamped(
+            is_stateless(&context),
+            skill::list(),
+            Lifetime::Constant,
+        ))
     }
 
     async fn get_skill(
@@ -263,12 +209,8 @@ impl ServerHandler for Server {
         let missing = || {
             ErrorData::invalid_params(format!("there is no skill {}", quoted(&request.uri)), None)
         };
-        let mut result = skill::get(&request.uri).ok_or_else(missing)?;
-        if is_modern(&context) {
-            constant(&mut result.ttl_ms, &mut result.cache_scope);
-            sign(&mut result.meta);
-        }
-        Ok(result)
+        let result = skill::get(&request.uri).ok_or_else(missing)?;
+        Ok(stamped(is_stateless(&context), result, Lifetime::Constant))
     }
 
     /// Requests whose parameters the SDK could not read arrive here under their method's name.
@@ -284,7 +226,9 @@ impl ServerHandler for Server {
             "completion/complete" => "an object with ref and argument",
             "prompts/get" => "an object with name (a string) and arguments (an object of strings)",
             // The stateless revision has no such method.
-            "initialize" if !is_modern(&context) => "protocolVersion, capabilities and clientInfo",
+            "initialize" if !is_stateless(&context) => {
+                "protocolVersion, capabilities and clientInfo"
+            }
             _ => {
                 let named = excerpt(&method);
                 return Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, named, None));
@@ -295,31 +239,6 @@ impl ServerHandler for Server {
             None,
         ))
     }
-}
-
-/// Whether the request speaks the revision that has cache hints and signed results.
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
-}
-
-/// Lets clients keep what never changes for one build and engine.
-fn constant(ttl_ms: &mut Option<u64>, scope: &mut Option<CacheScope>) {
-    *ttl_ms = Some(CONSTANT_MS);
-    *scope = Some(CacheScope::Public);
-}
-
-/// Puts our name into a result's `_meta`, as the stateless revision asks.
-fn sign(meta: &mut Option<MetaObject>) {
-    if let Ok(name) = serde_json::to_value(identity()) {
-        meta.get_or_insert_default()
-            .insert("io.modelcontextprotocol/serverInfo".into(), name);
-    }
-}
-
-fn identity() -> Implementation {
-    Implementation::new("deckprobe", env!("CARGO_PKG_VERSION")).with_title("DeckProbe")
 }
 
 #[cfg(test)]
@@ -339,7 +258,7 @@ mod tests {
         let server = Server::new(&config, Supervisor::start(config.supervisor.clone()));
 
         let broken = caught(async { panic!("out of {}", "luck\u{1b}") }).await;
-        let result = server.settled(&ResultEncoder::Value, broken).await.unwrap();
+        let result = server.result(&ResultEncoder::Value, broken).await.unwrap();
         assert_eq!(result.is_error, Some(true));
         let envelope = result.structured_content.unwrap();
         assert_eq!(envelope["error"]["code"], "MCP_ENGINE_FAILURE");
@@ -351,7 +270,7 @@ mod tests {
         assert_eq!(result.content.len(), 2, "the envelope and a hint");
 
         let fine = caught(async { Ok(CallToolResult::success(Vec::new())) }).await;
-        let result = server.settled(&ResultEncoder::Value, fine).await.unwrap();
+        let result = server.result(&ResultEncoder::Value, fine).await.unwrap();
         assert_eq!(result.is_error, Some(false));
     }
 }

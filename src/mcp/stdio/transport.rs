@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::arguments::excerpt;
+use super::super::text::excerpt;
 use super::in_flight::InFlight;
 use super::lines::{Line, LineReader};
 use super::raw_json::{RawJsonTransport, render};

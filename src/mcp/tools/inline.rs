@@ -3,7 +3,7 @@
 //! It is bounded before it is decoded, never written to disk, and refused early when the engine's own
 //! budget could not take it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::arguments::{Arguments, invalid};
 use crate::contract::{Envelope, ErrorCode, Limits, ProbeOptions, Record};
@@ -11,26 +11,21 @@ use crate::contract::{Envelope, ErrorCode, Limits, ProbeOptions, Record};
 /// Longest name, in bytes; what file systems have.
 const LONGEST_NAME: usize = 255;
 
-/// The schema of the two fields.
-pub(super) fn schema(most: u64) -> Map<String, Value> {
-    let fields = json!({
-        "name": {
-            "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
-            "description": "With data_base64, instead of path: the file name of the document; its extension \
-                decides the format.",
-        },
-        "data_base64": {
-            "type": "string",
-            "description": format!(
-                "With name, instead of path: the document itself as standard base64 with padding, at most \
-                 {most} bytes before encoding. It is never written to disk."
-            ),
-        },
+/// The two arguments, with their schemas.
+pub(super) fn fields(most: u64) -> [(&'static str, Value); 2] {
+    let name = json!({
+        "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+        "description": "With data_base64, instead of path: the file name of the document; its extension \
+            decides the format.",
     });
-    match fields {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    let data = json!({
+        "type": "string",
+        "description": format!(
+            "With name, instead of path: the document itself as standard base64 with padding, at most \
+             {most} bytes before encoding. It is never written to disk."
+        ),
+    });
+    [("name", name), ("data_base64", data)]
 }
 
 /// Reads the two fields into a record.

@@ -1,33 +1,26 @@
 //! `list_formats`: what the engine can read.
 
-use rmcp::model::{CallToolResult, JsonObject, Tool};
-use serde_json::json;
+use futures_util::FutureExt;
+use rmcp::model::CallToolResult;
 
 use super::super::arguments::Arguments;
-use super::{Call, CallError, read_only};
+use super::tool::{Call, CallError, Input, ToolRow};
 use crate::supervisor::Introspection;
 
-pub(super) const NAME: &str = "list_formats";
-
-pub(super) fn definition() -> Tool {
-    read_only(
-        NAME,
-        "List formats",
+pub(super) const TOOL: ToolRow = ToolRow {
+    name: "list_formats",
+    title: "List formats",
+    description: |_| {
         "Lists the document formats that can be probed, by driver and file extension. The answer never \
-         changes while the server runs.",
-        json!({"type": "object", "additionalProperties": false}),
-    )
-}
+         changes while the server runs."
+            .into()
+    },
+    input: |_| Input::default(),
+    handler: |call, arguments| handle(call, arguments).boxed(),
+};
 
-pub(super) async fn call(
-    call: &Call<'_>,
-    given: Option<JsonObject>,
-) -> Result<CallToolResult, CallError> {
-    Arguments::new(NAME, &[], given)?;
-    let answer = call
-        .shared
-        .supervisor
-        .introspect(&Introspection::Formats)
-        .await;
+async fn handle(call: &Call<'_>, _arguments: Arguments) -> Result<CallToolResult, CallError> {
+    let supervisor = &call.services.supervisor;
+    let answer = supervisor.introspect(&Introspection::Formats).await;
     Ok(call.report(&answer).await)
 }

@@ -2,50 +2,42 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{CallToolResult, JsonObject, Tool};
+use futures_util::FutureExt;
+use rmcp::model::CallToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::super::arguments::{Arguments, invalid, quoted};
-use super::{Call, CallError, read_only};
+use super::super::arguments::{Arguments, LONGEST_FORMAT, format_name};
+use super::tool::{Call, CallError, Input, ToolRow};
 use crate::contract::{Envelope, ErrorCode, Reply};
 use crate::supervisor::Introspection;
 
-pub(super) const NAME: &str = "list_targets";
-
-const FIELDS: &[&str] = &["format", "detail"];
 const DETAILS: &[&str] = &["compact", "full"];
-/// Longest name of a format, in bytes.
-const LONGEST_NAME: usize = 32;
 
-pub(super) fn definition() -> Tool {
-    read_only(
-        NAME,
-        "List targets of a format",
+pub(super) const TOOL: ToolRow = ToolRow {
+    name: "list_targets",
+    title: "List targets of a format",
+    description: |_| {
         "Lists the target names that probe accepts for one format, with type, needed level and the presets \
          that contain them. Ask this instead of guessing a name. compact has what is needed to name a \
-         target rightly; full is the engine's whole report, about three times as large.",
-        json!({
-            "type": "object",
-            "properties": {
-                "format": {
-                    "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
-                    "description": "A format or file extension, such as pdf, docx, xlsx, pptx, key.",
-                },
-                "detail": {"type": "string", "enum": DETAILS, "default": "compact"},
-            },
-            "required": ["format"],
-            "additionalProperties": false,
-        }),
-    )
-}
+         target rightly; full is the engine's whole report, about three times as large."
+            .into()
+    },
+    input: |_| {
+        let format = json!({
+            "type": "string", "minLength": 1, "maxLength": LONGEST_FORMAT,
+            "description": "A format or file extension, such as pdf, docx, xlsx, pptx, key.",
+        });
+        let detail = json!({"type": "string", "enum": DETAILS, "default": "compact"});
+        Input::default()
+            .required("format", format)
+            .optional("detail", detail)
+    },
+    handler: |call, arguments| handle(call, arguments).boxed(),
+};
 
-pub(super) async fn call(
-    call: &Call<'_>,
-    given: Option<JsonObject>,
-) -> Result<CallToolResult, CallError> {
-    let mut arguments = Arguments::new(NAME, FIELDS, given)?;
+async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolResult, CallError> {
     let format = format_name(&arguments.required_string("format")?)?;
     let full = arguments
         .word("detail", DETAILS, |word| match word {
@@ -54,34 +46,15 @@ pub(super) async fn call(
             _ => None,
         })?
         .unwrap_or(false);
-    let question = Introspection::Targets(format);
-    let mut answer = call.shared.supervisor.introspect(&question).await;
+    let supervisor = &call.services.supervisor;
+    let mut answer = supervisor.introspect(&Introspection::Targets(format)).await;
     if !full {
         answer = answer.and_then(|report| {
-            compact(&report).map_err(|envelope| {
-                Reply::from_envelope(&envelope, &call.shared.supervisor.tool_version())
-            })
+            compact(&report)
+                .map_err(|envelope| Reply::from_envelope(&envelope, &supervisor.tool_version()))
         });
     }
     Ok(call.report(&answer).await)
-}
-
-/// A format name that cannot be anything else on an engine's command line. One leading dot, as in an
-/// extension, is forgiven.
-pub(in crate::mcp) fn format_name(given: &str) -> Result<String, Envelope> {
-    let name = given.strip_prefix('.').unwrap_or(given);
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if name.is_empty()
-        || name.len() > LONGEST_NAME
-        || name.starts_with('-')
-        || !name.bytes().all(plain)
-    {
-        return Err(invalid(format!(
-            "format: got {}; it accepts a format or file extension such as pdf, docx or pptx",
-            quoted(given)
-        )));
-    }
-    Ok(name.to_ascii_lowercase())
 }
 
 #[derive(Deserialize)]
@@ -128,7 +101,7 @@ struct CompactTarget<'a> {
 }
 
 /// What is needed to name a target rightly, out of the engine's report.
-pub(in crate::mcp) fn compact(report: &str) -> Result<Arc<str>, Envelope> {
+fn compact(report: &str) -> Result<Arc<str>, Envelope> {
     let strange = |error: serde_json::Error| {
         Envelope::new(
             ErrorCode::McpEngineFailure,
@@ -164,17 +137,6 @@ pub(in crate::mcp) fn compact(report: &str) -> Result<Arc<str>, Envelope> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_format_name_cannot_be_a_flag() {
-        for good in ["pdf", ".PPTX", "office-legacy"] {
-            assert!(format_name(good).is_ok(), "{good}");
-        }
-        for bad in ["", ".", "-f", "--help", "a b", "a,b", "a=b", "../x", "a\n"] {
-            assert!(format_name(bad).is_err(), "{bad:?}");
-        }
-        assert_eq!(format_name(".PPTX").unwrap(), "pptx");
-    }
 
     #[test]
     fn compact_keeps_what_names_a_target() {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::arguments::{Arguments, excerpt, invalid, nearest, one_word, positive, wrong};
+use super::super::arguments::{Arguments, invalid, one_word, positive, wrong};
+use super::super::text::{excerpt, nearest};
 use crate::contract::{Budget, Confidence, Envelope, InvalidOption, Level, ProbeOptions, View};
 
 /// Most targets in one call. All targets of a format together are fewer.
@@ -18,49 +19,50 @@ const LIMITS: &[&str] = &[
     "timeout_ms",
 ];
 
-/// The schema of the shared options.
-pub(super) fn schema(default_view: View) -> serde_json::Map<String, Value> {
+/// The shared arguments, with their schemas.
+pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
     let limit = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
-    let properties = json!({
-        "targets": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^[A-Za-z0-9_.@][A-Za-z0-9_.@-]*$", "maxLength": 128},
-            "maxItems": MAX_TARGETS,
-            "description": "What to find out: presets (@summary, @security, @structure, @assets, @quality, \
-                @all), short names (slide_count) or full names (powerpoint.slide_count). list_targets tells \
-                the names of a format. Default: the format's @default set.",
-        },
-        "level": {
-            "type": "string", "enum": LEVELS, "default": "metadata",
-            "description": "How deep to look: header (identity), metadata (properties and cheap \
-                structure), deep (everything, slower).",
-        },
-        "min_confidence": {
-            "type": "string", "enum": CONFIDENCES, "default": "high",
-            "description": "Weakest evidence that counts. Results below it are listed as unresolved.",
-        },
-        "view": {
-            "type": "string", "enum": VIEWS, "default": default_view.as_str(),
-            "description": "report: values with evidence, confidence and cost. values: just target and \
-                value.",
-        },
-        "budget": {
-            "type": "object",
-            "description": "Limits of the engine for one document; default: those of the level.",
-            "properties": {
-                "max_physical_bytes": limit("Most bytes read from the file."),
-                "max_expanded_bytes": limit("Most bytes after decompression."),
-                "max_archive_entries": limit("Most entries in an archive."),
-                "timeout_ms": limit("Most milliseconds, checked by the engine itself. The server's own \
-                    deadline stands above it."),
-            },
-            "additionalProperties": false,
-        },
+    let targets = json!({
+        "type": "array",
+        "items": {"type": "string", "pattern": "^[A-Za-z0-9_.@][A-Za-z0-9_.@-]*$", "maxLength": 128},
+        "maxItems": MAX_TARGETS,
+        "description": "What to find out: presets (@summary, @security, @structure, @assets, @quality, \
+            @all), short names (slide_count) or full names (powerpoint.slide_count). list_targets tells \
+            the names of a format. Default: the format's @default set.",
     });
-    match properties {
-        Value::Object(map) => map,
-        _ => serde_json::Map::new(),
-    }
+    let level = json!({
+        "type": "string", "enum": LEVELS, "default": "metadata",
+        "description": "How deep to look: header (identity), metadata (properties and cheap \
+            structure), deep (everything, slower).",
+    });
+    let min_confidence = json!({
+        "type": "string", "enum": CONFIDENCES, "default": "high",
+        "description": "Weakest evidence that counts. Results below it are listed as unresolved.",
+    });
+    let view = json!({
+        "type": "string", "enum": VIEWS, "default": default_view.as_str(),
+        "description": "report: values with evidence, confidence and cost. values: just target and \
+            value.",
+    });
+    let budget = json!({
+        "type": "object",
+        "description": "Limits of the engine for one document; default: those of the level.",
+        "properties": {
+            "max_physical_bytes": limit("Most bytes read from the file."),
+            "max_expanded_bytes": limit("Most bytes after decompression."),
+            "max_archive_entries": limit("Most entries in an archive."),
+            "timeout_ms": limit("Most milliseconds, checked by the engine itself. The server's own \
+                deadline stands above it."),
+        },
+        "additionalProperties": false,
+    });
+    [
+        ("targets", targets),
+        ("level", level),
+        ("min_confidence", min_confidence),
+        ("view", view),
+        ("budget", budget),
+    ]
 }
 
 /// Reads the shared options.

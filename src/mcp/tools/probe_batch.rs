@@ -2,69 +2,50 @@
 
 use std::fmt::Write as _;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
-use rmcp::model::{CallToolResult, JsonObject, Tool};
+use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use tokio::sync::SemaphorePermit;
 
 use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
-use super::{Call, CallError, options, read_only};
+use super::options;
+use super::tool::{Call, CallError, Input, ToolRow};
 use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
-
-pub(super) const NAME: &str = "probe_batch";
 
 /// Most bytes of reports in one result. It is held several times over while it is printed.
 const MOST_OF_ONE: usize = 32 * 1024 * 1024;
-/// Most KiB of reports that all batches hold together.
-pub(in crate::mcp) const MOST_OF_ALL_KIB: usize = 256 * 1024;
-
-const FIELDS: &[&str] = &[
-    "paths",
-    "targets",
-    "level",
-    "min_confidence",
-    "view",
-    "budget",
-];
-
-pub(super) fn definition(max_batch: usize) -> Tool {
-    let mut properties = options::schema(View::Values);
-    properties.insert(
-        "paths".into(),
-        json!({
-            "type": "array", "items": {"type": "string", "minLength": 1},
-            "minItems": 1, "maxItems": max_batch,
-            "description": "Paths of the documents, taken literally. No globs: expand them first.",
-        }),
-    );
-    read_only(
-        NAME,
-        "Probe many documents",
-        &format!(
-            "Probes up to {max_batch} documents with the same options and answers \
+pub(super) const TOOL: ToolRow = ToolRow {
+    name: "probe_batch",
+    title: "Probe many documents",
+    description: |settings| {
+        format!(
+            "Probes up to {} documents with the same options and answers \
              {{\"reports\": [{{\"path\", \"report\"}}, …]}} in the order of the paths. A document that is \
              missing, damaged or too slow has an error envelope as its report; the others are not \
-             affected. One call of this is better than many of probe."
-        ),
-        json!({
-            "type": "object",
-            "properties": Value::Object(properties),
-            "required": ["paths"],
-            "additionalProperties": false,
-        }),
-    )
-}
+             affected. One call of this is better than many of probe.",
+            settings.max_batch
+        )
+    },
+    input: |settings| {
+        let paths = json!({
+            "type": "array", "items": {"type": "string", "minLength": 1},
+            "minItems": 1, "maxItems": settings.max_batch,
+            "description": "Paths of the documents, taken literally. No globs: expand them first.",
+        });
+        Input::default()
+            .required("paths", paths)
+            .with(options::fields(View::Values))
+    },
+    handler: |call, arguments| handle(call, arguments).boxed(),
+};
 
-pub(super) async fn call(
-    call: &Call<'_>,
-    given: Option<JsonObject>,
-) -> Result<CallToolResult, CallError> {
-    let mut arguments = Arguments::new(NAME, FIELDS, given)?;
-    let paths = read_paths(&mut arguments, call.shared.max_batch)?;
+async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolResult, CallError> {
+    let paths = read_paths(&mut arguments, call.services.settings.max_batch)?;
     let options = options::read(&mut arguments, View::Values)?;
-    let records = join_all(paths.iter().map(|path| call.shared.access.admit(path))).await;
-    let mut batch = call.shared.supervisor.batch(records, options)?;
+    let records = join_all(paths.iter().map(|path| call.services.access.admit(path))).await;
+    let mut batch = call.services.supervisor.batch(records, options)?;
     let progress = Progress::of(call.context);
     let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
     let mut counts = BatchCounts::default();
@@ -78,7 +59,7 @@ pub(super) async fn call(
         }
     }
     progress.finish().await;
-    let version = call.shared.supervisor.tool_version();
+    let version = call.services.supervisor.tool_version();
     Ok(call
         .encoder
         .success(&assemble(&paths, &replies, &version))
@@ -116,7 +97,7 @@ impl<'a> Room<'a> {
             );
         }
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let Ok(share) = self.call.shared.batch_room.try_acquire_many(kib) else {
+        let Ok(share) = self.call.services.batch_room.try_acquire_many(kib) else {
             return self.refuse(
                 ErrorCode::McpOverloaded,
                 format!(
@@ -131,7 +112,7 @@ impl<'a> Room<'a> {
     }
 
     fn refuse(&self, code: ErrorCode, why: String) -> Reply {
-        let version = self.call.shared.supervisor.tool_version();
+        let version = self.call.services.supervisor.tool_version();
         Reply::from_envelope(&Envelope::new(code, why), &version)
     }
 }
