@@ -1,8 +1,8 @@
 //! Tool arguments, checked field by field.
 //!
-//! Two kinds of refusal: an unknown top-level key is a protocol error that names the key and lists the
-//! accepted ones; a wrong type or value is an `MCP_INVALID_ARGUMENT` envelope that names the field,
-//! what it got and what it accepts, so that a model can correct itself.
+//! An unknown top-level key is a protocol error that names the key and lists the accepted ones. A wrong
+//! type or value is an `MCP_INVALID_ARGUMENT` envelope that names the field, the value and what is
+//! accepted, so that a model can correct itself.
 
 use rmcp::model::{ErrorData, JsonObject};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const NAMED: usize = 8;
 /// Longest name of a format, in bytes.
 pub(super) const LONGEST_FORMAT: usize = 32;
 
-/// The arguments of one call, all keys known.
+/// The arguments of one call. All keys are known.
 #[derive(Debug)]
 pub(super) struct Arguments {
     map: JsonObject,
@@ -57,7 +57,7 @@ impl Arguments {
         ))
     }
 
-    /// A string that must be there.
+    /// A required string.
     pub(super) fn required_string(&mut self, field: &str) -> Result<String, Envelope> {
         let accepts = "a string";
         match self.map.remove(field) {
@@ -118,7 +118,7 @@ impl Arguments {
         }
     }
 
-    /// Whether a field was given and not yet taken.
+    /// Whether a field was given and not read yet.
     pub(super) fn has(&self, field: &str) -> bool {
         self.map.contains_key(field)
     }
@@ -137,9 +137,9 @@ pub(super) fn one_word<T>(
         .ok_or_else(|| wrong(field, value, &format!("one of {}", words.join(", "))))
 }
 
-/// A whole number of at least 1. A number such as `5.0` is one too.
+/// A whole number of at least 1; `5.0` counts as one.
 pub(super) fn positive(field: &str, value: &Value) -> Result<u64, Envelope> {
-    /// Above this a float no longer tells one integer from the next.
+    /// Above this, floats cannot represent every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = value.as_u64().or_else(|| {
         let float = value.as_f64()?;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_named_with_the_accepted_ones_and_the_nearest() {
+    fn unknown_key_is_named_with_the_accepted_keys_and_the_nearest() {
         let accepted = ["path", "targets", "min_confidence"];
         let Value::Object(map) = json!({"path": "a", "Target": [], "zzz": 1}) else {
             unreachable!()
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_named_with_what_it_got_and_what_is_accepted() {
+    fn wrong_value_is_named_with_what_is_accepted() {
         let mut given = arguments(json!({
             "path": 7, "targets": ["a", null], "level": "meta", "budget": [], "view": {"a": 1}
         }));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_name_cannot_be_a_flag() {
+    fn format_name_cannot_be_a_flag() {
         for good in ["pdf", ".PPTX", "office-legacy"] {
             assert!(format_name(good).is_ok(), "{good}");
         }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn only_positive_whole_numbers_pass() {
+    fn only_positive_whole_numbers_are_accepted() {
         for (value, expected) in [
             (json!(1), Some(1)),
             (json!(u64::MAX), Some(u64::MAX)),

@@ -1,8 +1,8 @@
 //! The MCP server: tools, resources and transports on top of the supervisor.
 //!
-//! [`Server`] is the hand-written handler of the protocol; each tool has a file of its own under
-//! `tools`. Arguments are checked field by field (`arguments`), replies of the engine become results
-//! without being parsed (`result_encoder`), and errors get one line of advice (`hints`).
+//! [`Server`] handles the protocol's methods. Each tool is one file under `tools`. `arguments` checks
+//! arguments field by field, `result_encoder` turns the engine's replies into results without parsing
+//! them, and `hints` adds one line of advice to every error.
 
 mod arguments;
 mod hints;

@@ -1,4 +1,4 @@
-//! A panic in a handler costs its call an error, not its answer.
+//! A panic in a handler becomes an error reply; the server goes on.
 
 use std::any::Any;
 use std::future::Future;
@@ -19,7 +19,7 @@ pub(super) async fn caught<T>(handler: impl Future<Output = T>) -> Result<T, Str
         })
 }
 
-/// Sends panic messages to the log instead of bare stderr.
+/// Sends panic messages to the log instead of stderr.
 pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_becomes_its_message_and_the_next_call_runs() {
+    async fn panic_becomes_its_message_and_the_next_call_runs() {
         let broken = caught(async { panic!("no {}", "way") }).await;
         assert_eq!(broken, Err::<(), _>("no way".into()));
         assert_eq!(caught(async { 7 }).await, Ok(7));

@@ -1,7 +1,7 @@
-//! Progress notifications: coalesced, rate-limited, and never in the way of the work.
+//! Progress notifications: coalesced and rate-limited.
 //!
-//! A task of its own sends them, so that a client that does not read holds up nothing. The last state
-//! goes out before the reply, if the client takes it in time; none follows the reply.
+//! A separate task sends them, so a client that does not read delays no work. The last state is sent
+//! before the reply if the client reads it in time; none follows the reply.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Longest wait for the last one before the reply.
 const LAST: Duration = Duration::from_millis(500);
 
-/// How far a call is.
+/// How far a call has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct State {
     pub(super) progress: f64,
@@ -48,19 +48,19 @@ impl Progress {
         Self { sender }
     }
 
-    /// Whether anybody listens.
+    /// Whether the client asked for progress.
     pub(super) fn is_wanted(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Notes how far the call is. The value must grow from call to call.
+    /// Records how far the call has come. The value must increase.
     pub(super) fn at(&self, state: State) {
         if let Some((sender, _)) = &self.sender {
             sender.send_replace(state);
         }
     }
 
-    /// Lets the last state out. To be awaited before the reply.
+    /// Sends the last state. To be awaited before the reply.
     pub(super) async fn finish(self) {
         if let Some((sender, mut task)) = self.sender {
             drop(sender);
@@ -86,7 +86,7 @@ async fn send(peer: Peer<RoleServer>, token: ProgressToken, mut states: watch::R
         if !open {
             return;
         }
-        // The pause ends early when the call does, so that its reply does not wait for it.
+        // The pause ends early when the call does: its reply must not wait for it.
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
             () = closed(&states) => {}

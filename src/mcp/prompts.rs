@@ -1,4 +1,4 @@
-//! The prompts: two tasks that people hand to an agent with our tools.
+//! The prompts: two tasks for an agent with these tools.
 
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
@@ -43,7 +43,7 @@ pub(super) fn list() -> Vec<Prompt> {
 /// A prompt with its arguments filled in.
 ///
 /// # Errors
-/// `-32602` for an unknown prompt, and for an argument that is missing, unknown or no string.
+/// `-32602` for an unknown prompt, and for an argument that is missing, unknown or not a string.
 pub(super) fn get(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let (accepted, describe): (&[&str], _) = match request.name.as_str() {
         TRIAGE => (&["path"], "Triage of one document"),

@@ -1,4 +1,4 @@
-//! The resources: what is constant for one engine, and a live look at the pool.
+//! The resources: the engine's constant reports, and a live snapshot of the pool.
 
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, ReadResourceResult, Resource,
@@ -47,7 +47,7 @@ pub(super) fn list() -> Vec<Resource> {
             POOL,
             "pool",
             "Worker pool",
-            "A live look at the engine children, the queue and the outcomes so far.",
+            "A live snapshot of the engine children, the queue and the outcomes so far.",
         ),
         skill::resource(),
     ]
@@ -130,7 +130,7 @@ fn names(report: &str) -> Vec<String> {
         .unwrap_or_default()
         .into_iter()
         .flat_map(|format| format.profiles);
-    // The profile of encrypted documents has no name of its own in discovery.
+    // Introspection has no name for the profile of encrypted documents.
     let mut names: Vec<String> = profiles.filter(|name| name != "encrypted-ooxml").collect();
     names.sort();
     names.dedup();
@@ -158,7 +158,7 @@ fn not_found(uri: &str) -> ErrorData {
     )
 }
 
-/// An engine that refuses a format means that there is no such resource; anything else is a fault.
+/// A format that the engine refuses is a resource that does not exist; anything else is a failure.
 fn failed(uri: &str, reply: &Reply) -> ErrorData {
     let envelope: Value = serde_json::from_str(reply.json()).unwrap_or_default();
     let text = envelope["error"]["message"]

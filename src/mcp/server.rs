@@ -248,7 +248,7 @@ mod tests {
     use crate::supervisor::EngineChoice;
 
     #[tokio::test]
-    async fn a_panic_in_a_handler_is_an_error_result_and_the_next_call_runs() {
+    async fn panic_in_a_handler_is_an_error_result_and_the_next_call_runs() {
         let nothing = |_: &str| None;
         let mut config = Config::load(&nothing, std::iter::empty(), &Overrides::default()).unwrap();
         // No engine is started: the handler never gets there.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::wire::{Desk, Server, binary};
 
 #[test]
-fn an_unknown_key_is_a_protocol_error_that_teaches() {
+fn unknown_key_is_minus_32602_and_lists_the_accepted_keys() {
     let mut server = Server::default();
     for (tool, arguments, parts) in [
         (
@@ -54,7 +54,7 @@ fn an_unknown_key_is_a_protocol_error_that_teaches() {
 }
 
 #[test]
-fn what_is_no_call_at_all_is_a_protocol_error() {
+fn malformed_call_is_a_protocol_error() {
     let mut server = Server::default();
     for params in [
         json!({"name": "probe", "arguments": []}),
@@ -75,7 +75,7 @@ fn what_is_no_call_at_all_is_a_protocol_error() {
 }
 
 #[test]
-fn a_wrong_type_or_value_is_an_error_result_that_names_the_field() {
+fn wrong_type_or_value_is_an_error_result_that_names_the_field() {
     let desk = Desk::new();
     let path = desk.path("good.docx");
     let mut server = Server::default();
@@ -174,7 +174,7 @@ fn a_wrong_type_or_value_is_an_error_result_that_names_the_field() {
 }
 
 #[test]
-fn a_batch_that_is_too_large_names_the_limit() {
+fn oversized_batch_names_the_limit() {
     let mut server = Server::open(binary().env("DECKPROBE_MCP_MAX_BATCH", "3"));
     let (code, message) = server.refusal("probe_batch", json!({"paths": vec!["a.pdf"; 4]}));
     assert_eq!(code, "MCP_BATCH_TOO_LARGE");
@@ -187,7 +187,7 @@ fn a_batch_that_is_too_large_names_the_limit() {
 
 /// Nothing is spawned for a call that is refused: with no engine to be had, the refusal is the same.
 #[test]
-fn no_engine_is_needed_to_refuse() {
+fn refusals_start_no_engine() {
     let mut command = binary();
     command
         .env("DECKPROBE_MCP_ENGINE", "external")
@@ -207,7 +207,7 @@ fn no_engine_is_needed_to_refuse() {
 
 /// Documents inside calls are for remote callers; on stdio somebody has to ask for them.
 #[test]
-fn a_document_inside_a_call_is_taken_on_stdio_when_it_is_asked_for() {
+fn inline_documents_are_accepted_on_stdio_only_when_enabled() {
     use base64::Engine as _;
     let mut server = Server::open(binary().env("DECKPROBE_MCP_INLINE", "on"));
     let document = crate::common::documents::docx("inline");

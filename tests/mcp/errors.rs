@@ -12,7 +12,7 @@ fn hint(result: &Value) -> String {
 }
 
 #[test]
-fn each_kind_of_failure_has_its_code_its_status_and_its_hint() {
+fn every_failure_has_its_code_its_status_and_its_hint() {
     let desk = Desk::new();
     let mut server = Server::default();
     desk.put("sheet.xyz", b"PK");
@@ -109,7 +109,7 @@ fn a_real_path_that_is_not_utf8_is_told_to_be_unreadable() {
 /// Names that would be flags, lines or commands somewhere are names here.
 #[cfg(unix)]
 #[test]
-fn odd_names_are_probed_like_any_other() {
+fn unusual_file_names_are_probed_like_any_other() {
     let desk = Desk::new();
     let document = crate::common::documents::docx("odd");
     let mut server = Server::default();

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::wire::{Server, binary};
 
 #[test]
-fn what_is_no_message_gets_an_error_and_the_server_lives() {
+fn malformed_line_gets_an_error_and_the_server_goes_on() {
     let mut server = Server::default();
     let cases: [(&[u8], i64, serde_json::Value); 11] = [
         (b"hello\n", -32700, json!(null)),
@@ -51,7 +51,7 @@ fn what_is_no_message_gets_an_error_and_the_server_lives() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_under_its_own_id() {
+fn oversized_line_is_answered_under_its_own_id() {
     let mut server = Server::default();
     let filler = "x".repeat(5 * 1024 * 1024);
     for line in [
@@ -78,7 +78,7 @@ fn a_line_that_is_too_long_is_answered_under_its_own_id() {
 }
 
 #[test]
-fn a_stray_notification_before_the_handshake_does_not_end_the_server() {
+fn notification_before_the_handshake_does_not_end_the_server() {
     let mut server = Server::start(&mut binary());
     server.send(
         &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -95,7 +95,7 @@ fn a_stray_notification_before_the_handshake_does_not_end_the_server() {
 }
 
 #[test]
-fn an_id_in_use_is_refused_without_spoiling_its_owner() {
+fn duplicate_id_is_refused_and_the_first_request_is_still_answered() {
     let mut server = Server::open(binary().env("DECKPROBE_MCP_PREWARM", "0"));
     let request = json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call",
         "params": {"name": "list_formats", "arguments": {}}});
@@ -119,7 +119,7 @@ fn an_id_in_use_is_refused_without_spoiling_its_owner() {
 }
 
 #[test]
-fn cancelling_what_is_unknown_over_or_twice_is_ignored() {
+fn cancelling_an_unknown_or_finished_request_is_ignored() {
     let mut server = Server::default();
     let done = server.ask("ping", json!({}));
     server.answer(done);

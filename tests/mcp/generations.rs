@@ -14,7 +14,7 @@ fn modern(mut params: Value) -> Value {
 }
 
 #[test]
-fn the_stateless_generation_needs_no_handshake_on_stdio() {
+fn stateless_revision_needs_no_handshake_on_stdio() {
     let desk = Desk::new();
     let mut server = Server::start(&mut binary());
     let found = server.request("server/discover", modern(json!({})))["result"].clone();
@@ -72,7 +72,7 @@ fn the_stateless_generation_needs_no_handshake_on_stdio() {
 }
 
 #[test]
-fn cache_hints_are_for_those_who_know_them() {
+fn cache_hints_are_sent_to_the_stateless_revision_only() {
     let mut old = Server::default();
     let mut new = Server::start(&mut binary());
     new.request("server/discover", modern(json!({})));
@@ -121,7 +121,7 @@ fn cache_hints_are_for_those_who_know_them() {
 }
 
 #[test]
-fn a_missing_resource_has_the_code_of_its_generation() {
+fn missing_resource_has_the_error_code_of_its_revision() {
     let mut old = Server::default();
     let mut new = Server::start(&mut binary());
     let params = json!({"uri": "deckprobe://nothing"});
@@ -181,7 +181,7 @@ fn prompts_are_listed_and_filled_in() {
 }
 
 #[test]
-fn the_skill_is_listed_and_its_bytes_are_what_its_digest_says() {
+fn skill_is_listed_and_matches_its_digest() {
     let mut server = Server::default();
     let list = server.request("skills/list", json!({}))["result"]["skills"].clone();
     let uri = list[0]["uri"].as_str().unwrap().to_owned();
@@ -205,7 +205,7 @@ fn the_skill_is_listed_and_its_bytes_are_what_its_digest_says() {
 }
 
 #[test]
-fn http_says_what_stdio_says() {
+fn http_and_stdio_give_the_same_answers() {
     let desk = Desk::new();
     let http = HttpServer::start(&mut binary());
     let mut stdio = Server::default();

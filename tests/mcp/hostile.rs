@@ -1,4 +1,4 @@
-//! Clients that send nonsense, flood, stall or leave: errors, bounded memory, and a server that lives.
+//! Clients that send malformed_messages, flood, stall or leave: errors, bounded memory, and a server that lives.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ fn deep(open: &str, close: &str, times: usize) -> String {
 }
 
 /// Malformed messages, as bodies or lines. None of them is a valid request.
-fn nonsense() -> Vec<(&'static str, Vec<u8>)> {
+fn malformed_messages() -> Vec<(&'static str, Vec<u8>)> {
     let rpc = |rest: &str| format!("{{\"jsonrpc\":\"2.0\",{rest}}}").into_bytes();
     vec![
         ("text", b"GET / HTTP/1.1".to_vec()),
@@ -102,7 +102,7 @@ fn nonsense() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// Well-formed requests that ask for what there is not, each with the error that it must get.
-fn absurdities() -> Vec<(&'static str, &'static str, Value, i64)> {
+fn impossible_requests() -> Vec<(&'static str, &'static str, Value, i64)> {
     let long = "x".repeat(100_000);
     vec![
         ("unknown method", "tools/destroy", json!({}), -32601),
@@ -175,7 +175,7 @@ fn absurdities() -> Vec<(&'static str, &'static str, Value, i64)> {
 
 /// What a caller wrote comes back as an excerpt, and comparing it with what there is costs nothing.
 #[test]
-fn what_a_caller_wrote_is_not_repeated_at_length() {
+fn messages_quote_a_bounded_excerpt_of_what_the_caller_sent() {
     let desk = Desk::new();
     let mut server = Server::open(binary().env("DECKPROBE_MCP_ROOTS", desk.root()));
     let long = "x".repeat(3_000_000);
@@ -223,7 +223,7 @@ fn what_a_caller_wrote_is_not_repeated_at_length() {
 /// Paths that no system opens are not walked along: that took minutes of a thread each, behind the
 /// caller's back, until no path could be checked any more.
 #[test]
-fn endless_paths_do_not_block_the_path_check() {
+fn overlong_paths_do_not_block_the_path_check() {
     let desk = Desk::new();
     let mut server = Server::open(binary().env("DECKPROBE_MCP_ROOTS", desk.root()));
     let endless = format!("{}/{}", desk.path(""), "a/../".repeat(200_000));
@@ -238,9 +238,9 @@ fn endless_paths_do_not_block_the_path_check() {
 }
 
 #[test]
-fn nonsense_on_stdio_is_answered_and_survived() {
+fn malformed_messages_on_stdio_are_answered() {
     let mut server = Server::default();
-    for (name, bytes) in nonsense() {
+    for (name, bytes) in malformed_messages() {
         server.send_raw(&bytes);
         server.send_raw(b"\n");
         let answer = server.line();
@@ -250,20 +250,20 @@ fn nonsense_on_stdio_is_answered_and_survived() {
             "{name}: the error is larger than it need be"
         );
     }
-    for (name, method, params, code) in absurdities() {
+    for (name, method, params, code) in impossible_requests() {
         let answer = server.request(method, params);
         assert_eq!(answer["error"]["code"], code, "{name}: {answer}");
         assert!(answer.to_string().len() < 1_000_000, "{name}");
     }
     assert!(server.request("ping", json!({}))["result"].is_object());
-    assert_lean(server.child.id(), "nonsense");
+    assert_lean(server.child.id(), "malformed_messages");
     server.finish();
 }
 
 #[test]
-fn nonsense_over_http_is_answered_and_survived() {
+fn malformed_messages_over_http_are_answered() {
     let server = HttpServer::start(&mut binary());
-    for (name, bytes) in nonsense() {
+    for (name, bytes) in malformed_messages() {
         let response =
             server.send(&Request::post(bytes).with("MCP-Protocol-Version", "2025-11-25"));
         assert!(
@@ -271,7 +271,7 @@ fn nonsense_over_http_is_answered_and_survived() {
             "{name}: {response:?}"
         );
     }
-    for (name, method, params, code) in absurdities() {
+    for (name, method, params, code) in impossible_requests() {
         let answer = server.call(method, params);
         assert_eq!(answer["error"]["code"], code, "{name}: {answer}");
     }
@@ -354,12 +354,12 @@ fn nonsense_over_http_is_answered_and_survived() {
     );
     assert_eq!(exchange(server.address, b"NONSENSE\r\n\r\n").status, 400);
     assert_eq!(server.send(&Request::get("/healthz")).status, 200);
-    assert_lean(server.child.id(), "nonsense");
+    assert_lean(server.child.id(), "malformed_messages");
 }
 
 /// Twenty thousand calls from a client that reads none of the answers.
 #[test]
-fn a_client_that_floods_and_does_not_read_is_not_read_either() {
+fn flood_from_a_client_that_does_not_read_is_bounded_and_all_answered() {
     let desk = Desk::new();
     let path = desk.path("good.docx");
     let mut child = binary()
@@ -412,9 +412,9 @@ fn a_client_that_floods_and_does_not_read_is_not_read_either() {
     flood.join().unwrap();
 }
 
-/// A hundred thousand lines of nonsense from a client that reads nothing.
+/// A hundred thousand lines of malformed_messages from a client that reads nothing.
 #[test]
-fn nonsense_without_reading_costs_nothing() {
+fn malformed_lines_from_a_client_that_does_not_read_are_bounded() {
     let mut child = binary()
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -430,7 +430,7 @@ fn nonsense_without_reading_costs_nothing() {
         }
     });
     std::thread::sleep(Duration::from_millis(800));
-    assert_lean(child.id(), "nonsense without reading");
+    assert_lean(child.id(), "malformed_messages without reading");
     assert!(!flood.is_finished());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -438,7 +438,7 @@ fn nonsense_without_reading_costs_nothing() {
 }
 
 #[test]
-fn an_endless_line_costs_no_memory() {
+fn endless_line_costs_no_memory() {
     let mut server = Server::default();
     let chunk = "x".repeat(1024 * 1024);
     server.send_raw(
@@ -458,7 +458,7 @@ fn an_endless_line_costs_no_memory() {
 }
 
 #[test]
-fn connections_that_stall_leave_room_for_others() {
+fn stalled_connections_leave_room_for_others() {
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_HTTP_MAX_REQUESTS", "8"));
     // More slow writers than requests are allowed at once, none of them with a whole request.
     let mut slow: Vec<TcpStream> = (0..20)
@@ -479,7 +479,7 @@ fn connections_that_stall_leave_room_for_others() {
 }
 
 #[test]
-fn requests_above_the_limit_are_told_to_come_back() {
+fn requests_above_the_limit_get_503_with_retry_after() {
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_HTTP_MAX_REQUESTS", "2"));
     // Two requests whose bodies never arrive hold both places.
     let head = String::from_utf8(
@@ -509,7 +509,7 @@ fn requests_above_the_limit_are_told_to_come_back() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_is_cut_off() {
+fn request_above_the_time_limit_gets_504() {
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_HTTP_TIMEOUT_MS", "300"));
     let mut stream = TcpStream::connect(server.address).unwrap();
     let head = Request::rpc("ping", json!({}))
@@ -526,7 +526,7 @@ fn a_request_that_takes_too_long_is_cut_off() {
 
 /// Twelve callers send the largest document there may be, all at once: more than there is room for.
 #[test]
-fn large_documents_at_once_are_taken_or_told_to_come_back() {
+fn large_inline_documents_at_once_are_accepted_or_get_503() {
     use base64::Engine as _;
     let server = HttpServer::start(&mut binary());
     let mut document = crate::common::documents::pdf();

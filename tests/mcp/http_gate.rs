@@ -12,7 +12,7 @@ fn list() -> Request {
 }
 
 #[test]
-fn without_the_token_nothing_but_health_is_told() {
+fn without_the_token_only_health_answers() {
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_HTTP_TOKEN", TOKEN));
     let bearer = format!("Bearer {TOKEN}");
     let wrong = format!("Bearer {}x", &TOKEN[1..]);
@@ -49,7 +49,7 @@ fn without_the_token_nothing_but_health_is_told() {
 }
 
 #[test]
-fn a_token_file_works_like_a_token() {
+fn token_file_works_like_a_token() {
     let desk = Desk::new();
     let file = desk.put("token", format!("{TOKEN}\n").as_bytes());
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_HTTP_TOKEN_FILE", file));
@@ -59,7 +59,7 @@ fn a_token_file_works_like_a_token() {
 }
 
 #[test]
-fn web_pages_and_strange_names_are_kept_out() {
+fn foreign_origins_and_hosts_are_refused() {
     let server = HttpServer::start(binary().env(
         "DECKPROBE_MCP_HTTP_ORIGINS",
         "https://app.example:443, http://localhost:*",
@@ -89,7 +89,7 @@ fn web_pages_and_strange_names_are_kept_out() {
 }
 
 #[test]
-fn beyond_loopback_it_refuses_to_start_half_open() {
+fn binding_beyond_loopback_needs_token_and_hosts() {
     let desk = Desk::new();
     let root = desk.root();
     let base = || {
@@ -158,7 +158,7 @@ fn assert_described(exposition: &str) {
 }
 
 #[test]
-fn health_readiness_and_metrics_stand_beside_the_protocol() {
+fn health_readiness_and_metrics_answer_beside_the_protocol() {
     let desk = Desk::new();
     let server = HttpServer::start(&mut binary());
     assert_eq!(server.send(&Request::get("/healthz")).body, "ok\n");
@@ -206,7 +206,7 @@ fn health_readiness_and_metrics_stand_beside_the_protocol() {
 
 /// What is counted up at the start, before anybody asked, is counted down again.
 #[test]
-fn gauges_come_back_to_nothing() {
+fn gauges_return_to_zero_when_idle() {
     for _ in 0..5 {
         let server = HttpServer::start(binary().env("DECKPROBE_MCP_PREWARM", "4"));
         let metrics = || server.send(&Request::get("/metrics")).body;
@@ -225,7 +225,7 @@ fn gauges_come_back_to_nothing() {
 }
 
 #[test]
-fn a_document_may_travel_inside_a_call() {
+fn inline_document_is_probed() {
     use base64::Engine as _;
     let base64 = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
     let server = HttpServer::start(binary().env("DECKPROBE_MCP_MAX_INLINE_BYTES", "100000"));
@@ -305,7 +305,7 @@ fn a_document_may_travel_inside_a_call() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_lets_requests_in_flight_finish() {
+fn requests_in_flight_finish_after_a_signal() {
     use rustix::process::{Pid, Signal, kill_process};
     let mut server = HttpServer::start(&mut binary());
     kill_process(Pid::from_child(&server.child), Signal::TERM).unwrap();

@@ -26,7 +26,7 @@ fn calls_in_flight_are_answered_after_the_end_of_input() {
 }
 
 #[test]
-fn a_script_that_pipes_everything_at_once_gets_every_answer() {
+fn script_that_pipes_everything_at_once_gets_every_answer() {
     let desk = Desk::new();
     let mut lines = String::from(concat!(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
@@ -85,7 +85,7 @@ fn socket_pairs_work_like_pipes() {
 }
 
 #[test]
-fn an_end_before_the_first_word_is_a_clean_one() {
+fn end_of_input_before_the_first_message_exits_zero() {
     let started = Instant::now();
     let mut server = Server::start(&mut binary());
     server.close_stdin();
@@ -95,7 +95,7 @@ fn an_end_before_the_first_word_is_a_clean_one() {
 }
 
 #[test]
-fn initialize_waits_for_no_engine() {
+fn initialize_does_not_wait_for_the_engine() {
     let mut command = binary();
     command
         .env("DECKPROBE_MCP_ENGINE", "external")
@@ -177,7 +177,7 @@ mod processes {
     }
 
     #[test]
-    fn no_process_is_left_after_any_kind_of_end() {
+    fn no_process_survives_the_server() {
         let (mut server, children) = warm();
         server.close_stdin();
         assert!(server.wait().success());
@@ -200,7 +200,7 @@ mod processes {
 /// Many clients give us a pipe for stderr and never read it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_client_that_does_not_read_our_log_gets_its_answers() {
+fn unread_stderr_does_not_delay_answers() {
     let desk = Desk::new();
     let (_unread, log) = std::io::pipe().unwrap();
     let mut command = binary();
@@ -215,7 +215,7 @@ fn a_client_that_does_not_read_our_log_gets_its_answers() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_closed_log_changes_nothing() {
+fn closed_stderr_changes_nothing() {
     let desk = Desk::new();
     let (reader, log) = std::io::pipe().unwrap();
     drop(reader);
@@ -228,7 +228,7 @@ fn a_closed_log_changes_nothing() {
 }
 
 #[test]
-fn a_client_that_closes_our_stdout_is_left_quietly() {
+fn client_that_closes_stdout_ends_the_server_without_an_error() {
     let mut child = binary()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

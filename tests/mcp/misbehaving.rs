@@ -22,7 +22,7 @@ fn code(entry: &Value) -> &str {
 }
 
 #[test]
-fn a_hung_record_times_out_alone_among_its_neighbours() {
+fn hung_record_times_out_alone() {
     let chaos = Chaos::new();
     let mut command = chaos.command();
     command
@@ -58,7 +58,7 @@ fn a_hung_record_times_out_alone_among_its_neighbours() {
 
 /// Reports of fifteen megabytes each: as many as there is room for, and an error in the place of the rest.
 #[test]
-fn a_batch_of_huge_reports_is_bounded() {
+fn batch_of_huge_reports_is_bounded() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let mut paths: Vec<String> = (0..4)
@@ -77,7 +77,7 @@ fn a_batch_of_huge_reports_is_bounded() {
 }
 
 #[test]
-fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
+fn engine_failures_are_errors_with_hints_and_the_server_goes_on() {
     let chaos = Chaos::new();
     let mut server = warm(
         chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "700"),
@@ -124,7 +124,7 @@ fn failures_of_the_engine_are_errors_with_advice_and_the_server_lives() {
 }
 
 #[test]
-fn cancelling_a_call_kills_its_child_and_frees_its_place() {
+fn cancelled_call_kills_its_child_and_frees_its_place() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
@@ -156,7 +156,7 @@ fn cancelling_a_call_kills_its_child_and_frees_its_place() {
 }
 
 #[test]
-fn a_cancelled_batch_starts_nothing_more_and_stops_its_progress() {
+fn cancelled_batch_starts_no_record_and_sends_no_progress() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let paths: Vec<String> = (0..30)
@@ -191,7 +191,7 @@ fn a_cancelled_batch_starts_nothing_more_and_stops_its_progress() {
 }
 
 #[test]
-fn progress_grows_is_paced_and_ends_before_the_reply() {
+fn progress_increases_is_rate_limited_and_precedes_the_reply() {
     let chaos = Chaos::new();
     let mut server = warm(
         chaos.command().env("DECKPROBE_MCP_MAX_CONCURRENCY", "2"),
@@ -241,7 +241,7 @@ fn progress_grows_is_paced_and_ends_before_the_reply() {
 }
 
 #[test]
-fn a_slow_probe_shows_that_it_lives() {
+fn slow_probe_sends_progress() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let id = server.ask(
@@ -262,7 +262,7 @@ fn a_slow_probe_shows_that_it_lives() {
 }
 
 #[test]
-fn a_full_queue_is_told_at_once() {
+fn full_queue_answers_overloaded_at_once() {
     let chaos = Chaos::new();
     let mut server = warm(chaos.command().env("DECKPROBE_MCP_MAX_QUEUE", "1"), &chaos);
     let running = server.ask_tool("probe", chaos.probe("wait:3000~1"));
@@ -291,7 +291,7 @@ fn a_full_queue_is_told_at_once() {
 }
 
 #[test]
-fn a_call_that_waits_too_long_is_told_so() {
+fn call_that_waits_too_long_gets_overloaded() {
     let chaos = Chaos::new();
     let mut server = warm(
         chaos.command().env("DECKPROBE_MCP_QUEUE_TIMEOUT_MS", "300"),
@@ -310,7 +310,7 @@ fn signal(server: &Server, signal: Signal) {
 }
 
 #[test]
-fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
+fn signal_finishes_the_running_call_and_refuses_the_queued_ones() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let running = server.ask_tool("probe", chaos.probe("wait:2000"));
@@ -335,7 +335,7 @@ fn after_a_signal_the_running_call_is_finished_and_the_others_are_told() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once_children_included() {
+fn second_signal_kills_server_and_children_at_once() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     server.ask_tool("probe", chaos.probe("spin"));
@@ -392,7 +392,7 @@ fn ends_within(child: &mut std::process::Child, limit: Duration) -> std::process
 
 /// All is drained but the answers, which nobody takes.
 #[test]
-fn a_second_signal_ends_at_once_also_when_the_client_does_not_read() {
+fn second_signal_ends_at_once_when_the_client_does_not_read() {
     let (mut child, _stdin) = deaf_client(&mut crate::wire::binary());
     for _ in 0..2 {
         kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
@@ -402,7 +402,7 @@ fn a_second_signal_ends_at_once_also_when_the_client_does_not_read() {
 }
 
 #[test]
-fn the_end_of_input_is_bounded_also_when_the_client_does_not_read() {
+fn drain_is_bounded_when_the_client_does_not_read() {
     let (mut child, stdin) =
         deaf_client(crate::wire::binary().env("DECKPROBE_MCP_DRAIN_MS", "500"));
     drop(stdin);
@@ -412,7 +412,7 @@ fn the_end_of_input_is_bounded_also_when_the_client_does_not_read() {
 
 /// A client that dies closes both its ends: nobody waits for what it asked for.
 #[test]
-fn a_client_that_dies_takes_its_calls_along() {
+fn calls_of_a_dead_client_are_cancelled() {
     use std::io::{BufRead, Write};
     let chaos = Chaos::new();
     let piped = std::process::Stdio::piped;
@@ -433,7 +433,7 @@ fn a_client_that_dies_takes_its_calls_along() {
 }
 
 #[test]
-fn a_killed_server_takes_its_busy_child_with_it() {
+fn busy_child_dies_with_a_killed_server() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     server.ask_tool("probe", chaos.probe("spin"));
@@ -444,7 +444,7 @@ fn a_killed_server_takes_its_busy_child_with_it() {
 }
 
 #[test]
-fn the_end_of_input_waits_no_longer_than_it_is_told() {
+fn drain_after_end_of_input_ends_on_time() {
     let chaos = Chaos::new();
     let mut server = warm(chaos.command().env("DECKPROBE_MCP_DRAIN_MS", "600"), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));
@@ -464,7 +464,7 @@ fn the_end_of_input_waits_no_longer_than_it_is_told() {
 
 /// Longer than the five seconds that the SDK's own drain has.
 #[test]
-fn a_long_call_is_answered_after_the_end_of_input() {
+fn long_call_is_answered_after_the_end_of_input() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let id = server.ask(
@@ -491,7 +491,7 @@ fn a_long_call_is_answered_after_the_end_of_input() {
 }
 
 #[test]
-fn an_http_client_that_leaves_cancels_its_call() {
+fn http_client_that_disconnects_cancels_its_call() {
     use std::io::Write;
     let chaos = Chaos::new();
     let server = HttpServer::start(chaos.command().env("DECKPROBE_MCP_TIMEOUT_MS", "60000"));
@@ -519,7 +519,7 @@ fn an_http_client_that_leaves_cancels_its_call() {
 }
 
 #[test]
-fn progress_over_http_comes_as_a_stream() {
+fn http_progress_is_an_event_stream() {
     let chaos = Chaos::new();
     let server = HttpServer::start(&mut chaos.command());
     let paths: Vec<String> = (0..5)
@@ -552,7 +552,7 @@ fn progress_over_http_comes_as_a_stream() {
 }
 
 #[test]
-fn an_http_server_finishes_what_is_in_flight_after_a_signal() {
+fn http_calls_in_flight_finish_after_a_signal() {
     let chaos = Chaos::new();
     let mut server = HttpServer::start(&mut chaos.command());
     server.send(&Request::tool("probe", chaos.probe("reply")));
@@ -572,7 +572,7 @@ fn an_http_server_finishes_what_is_in_flight_after_a_signal() {
 
 /// Discovery never changes for one engine: the first answer is kept, and later ones need no worker.
 #[test]
-fn discovery_is_answered_from_memory_while_every_worker_is_busy() {
+fn introspection_is_cached_and_needs_no_worker() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let formats = server.tool("list_formats", json!({}));
@@ -596,7 +596,7 @@ fn discovery_is_answered_from_memory_while_every_worker_is_busy() {
 
 /// The pool as a resource, while it works.
 #[test]
-fn the_pool_resource_is_live_and_needs_no_worker() {
+fn pool_resource_is_live_and_needs_no_worker() {
     let chaos = Chaos::new();
     let mut server = warm(&mut chaos.command(), &chaos);
     let hung = server.ask_tool("probe", chaos.probe("silent"));

@@ -24,7 +24,7 @@ fn call(tool: &'static str, arguments: Value) -> CallToolRequestParams {
 }
 
 #[tokio::test]
-async fn the_sdk_client_uses_every_tool_and_the_resource() {
+async fn sdk_client_uses_every_tool_and_the_resources() {
     let desk = Desk::new();
     let client = connect().await;
     let info = client.peer_info().unwrap();
@@ -67,7 +67,7 @@ async fn the_sdk_client_uses_every_tool_and_the_resource() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_each_get_their_own_answer() {
+async fn concurrent_calls_each_get_their_own_answer() {
     let desk = Desk::new();
     let client = connect().await;
     let calls = (0..40).map(|at| {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::wire::{Desk, Server, binary};
 
 #[test]
-fn the_server_says_who_it_is() {
+fn initialize_names_server_capabilities_and_instructions() {
     let mut server = Server::start(&mut binary());
     let hello = server.initialize("2025-11-25");
     assert_eq!(hello["protocolVersion"], "2025-11-25");
@@ -42,7 +42,7 @@ fn the_server_says_who_it_is() {
 }
 
 #[test]
-fn every_handshake_revision_is_echoed_and_anything_else_gets_the_newest_one() {
+fn known_revisions_are_echoed_and_others_get_the_newest() {
     for (asked, answered) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -62,7 +62,7 @@ fn every_handshake_revision_is_echoed_and_anything_else_gets_the_newest_one() {
 }
 
 #[test]
-fn every_tool_is_described_hinted_and_closed() {
+fn every_tool_has_description_hints_and_schemas() {
     let mut server = Server::default();
     let list = server.request("tools/list", json!({}))["result"].clone();
     let tools = list["tools"].as_array().unwrap();
@@ -121,7 +121,7 @@ fn every_tool_is_described_hinted_and_closed() {
 }
 
 #[test]
-fn a_probe_answers_what_the_engine_printed_in_both_places() {
+fn probe_returns_the_engine_json_verbatim_in_both_places() {
     let desk = Desk::new();
     let mut server = Server::default();
     let result = server.tool(
@@ -196,7 +196,7 @@ fn assert_same_in_text(result: &Value) {
 }
 
 #[test]
-fn the_options_reach_the_engine() {
+fn options_reach_the_engine() {
     let desk = Desk::new();
     let mut server = Server::default();
     let path = desk.path("good.docx");
@@ -230,7 +230,7 @@ fn the_options_reach_the_engine() {
 }
 
 #[test]
-fn a_batch_keeps_its_order_and_gives_each_path_its_own_entry() {
+fn batch_keeps_input_order_with_one_entry_a_path() {
     let desk = Desk::new();
     let mut server = Server::default();
     let paths = [
@@ -263,7 +263,7 @@ fn a_batch_keeps_its_order_and_gives_each_path_its_own_entry() {
 }
 
 #[test]
-fn discovery_answers_formats_and_targets() {
+fn list_tools_answer_formats_and_targets() {
     let mut server = Server::default();
     let formats = server.tool("list_formats", json!({}));
     let drivers = formats["structuredContent"]["formats"].as_array().unwrap();
@@ -347,7 +347,7 @@ fn resources_are_listed_and_read() {
 }
 
 #[test]
-fn the_targets_template_completes_its_format() {
+fn targets_template_completes_formats() {
     let mut server = Server::default();
     let templates = server.request("resources/templates/list", json!({}))["result"].clone();
     assert_eq!(

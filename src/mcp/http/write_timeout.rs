@@ -98,7 +98,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_nothing_is_given_up_and_a_slow_one_is_not() {
+    async fn client_that_reads_nothing_is_closed_and_a_slow_one_is_not() {
         let (mut client, server) = tokio::io::duplex(16);
         let mut server = WriteTimeout::new(server);
         let writer = tokio::spawn(async move {

@@ -10,7 +10,7 @@ use rmcp::model::{
 const TEXT: &str = include_str!("SKILL.md");
 const MARKDOWN: &str = "text/markdown";
 
-/// Where the guide stands. The segment before the file is the skill's name.
+/// The guide's address. The segment before the file name is the skill's name.
 pub(super) const URI: &str = "skill://reading-documents-with-deckprobe/SKILL.md";
 
 static SKILL: LazyLock<Skill> = LazyLock::new(|| {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_skill_is_valid_and_its_digest_is_that_of_its_text() {
+    fn skill_is_valid_and_matches_its_digest() {
         SKILL.validate().unwrap();
         assert!(SKILL.frontmatter.description.len() > 60);
         let SkillResources::Files(files) = &SKILL.resources else {

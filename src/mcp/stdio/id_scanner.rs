@@ -1,4 +1,4 @@
-//! Finds the request id in a line that is too long to keep, so that its sender gets an answer.
+//! Finds the request id in a line that is too long to keep, so that the request can be answered.
 
 use rmcp::model::RequestId;
 
@@ -11,11 +11,11 @@ pub(super) struct IdScanner {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// The text of the string that was read last at depth 1, as long as it may be the key `id`.
+    /// The last string at depth 1, as far as needed to compare it with `id`.
     key: Vec<u8>,
     /// Whether the next string at depth 1 is a key.
     expects_key: bool,
-    /// The raw value after `"id":`, while it is being read.
+    /// The raw value after `"id":` while it is being read.
     value: Option<Vec<u8>>,
     found: Option<RequestId>,
 }
@@ -30,7 +30,7 @@ impl IdScanner {
         }
     }
 
-    /// The id, if one was seen that a request may have.
+    /// The id, if a valid one was seen.
     pub(super) fn id(mut self) -> Option<RequestId> {
         self.end_value();
         self.found
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_is_found_wherever_it_stands_and_nowhere_else() {
+    fn id_is_found_at_the_top_level_only() {
         let number = |n| Some(RequestId::Number(n));
         let cases = [
             (

@@ -1,4 +1,4 @@
-//! Reads bounded lines. A read may be dropped at any time: what was read so far stays here.
+//! Reads bounded lines. Cancel-safe: what was read before a drop stays in the buffer.
 
 use rmcp::model::RequestId;
 use tokio::io::AsyncReadExt;
@@ -9,12 +9,12 @@ use super::streams::Input;
 /// Room asked for in one read, in bytes.
 const READ_SIZE: usize = 64 * 1024;
 
-/// What stands on the next line.
+/// The next line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A line, without its line feed.
     Text(Vec<u8>),
-    /// A line above the limit, thrown away, with its request id where one could be seen.
+    /// A line above the limit, which was discarded, with its request id if it has one.
     TooLong(Option<RequestId>),
     /// The input has ended.
     End,
@@ -30,7 +30,7 @@ pub(super) struct LineReader {
     start: usize,
     /// How much of `buffer` has been searched for a line feed.
     searched: usize,
-    /// Set while the rest of a line that is too long is thrown away.
+    /// Set while the rest of an oversized line is discarded.
     discarding: Option<IdScanner>,
     ended: bool,
 }
@@ -95,7 +95,7 @@ impl LineReader {
         self.judge(text)
     }
 
-    /// A whole line, or the end of one whose beginning was thrown away.
+    /// A whole line, or the end of one whose beginning was discarded.
     fn judge(&mut self, text: Vec<u8>) -> Line {
         if let Some(mut id_scanner) = self.discarding.take() {
             id_scanner.feed(&text);
@@ -115,8 +115,7 @@ impl LineReader {
         self.start = self.buffer.len();
     }
 
-    /// Moves what is left to the front, gives back what one huge line made the buffer grow to, and
-    /// makes room for a read.
+    /// Moves the rest to the front, shrinks the buffer after a huge line, and makes room for a read.
     fn make_room(&mut self) {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_whole_whatever_the_chunks_are() {
+    async fn lines_are_whole_for_any_chunk_size() {
         let text = |s: &str| Line::Text(s.as_bytes().to_vec());
         for chunk in [1, 2, 7, 4096] {
             let got = lines(b"one\n\ntwo\r\nlast", chunk, 100).await;
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_of_the_limit_passes_and_one_byte_more_does_not() {
+    async fn line_of_exactly_the_limit_passes_and_one_byte_more_does_not() {
         let mut bytes = vec![b'x'; 100];
         bytes.push(b'\n');
         let fits = bytes.clone();
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_huge_line_costs_no_memory_and_keeps_its_id() {
+    async fn oversized_line_costs_no_memory_and_keeps_its_id() {
         let mut bytes = b"{\"id\":41,\"params\":\"".to_vec();
         bytes.resize(20_000_000, b'a');
         bytes.extend_from_slice(b"\"}\nnext\n");

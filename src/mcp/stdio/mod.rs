@@ -1,8 +1,8 @@
 //! The stdio transport: newline-delimited JSON-RPC under limits.
 //!
-//! Ours instead of the SDK's, because it must: answer lines that are too long or no JSON-RPC; hold
-//! the end of input back until what is in flight has been answered; survive stray notifications before
-//! the first request; bound what a client that floods or does not read can make us keep; and put an
+//! It replaces the SDK's transport because it has to answer lines that are too long or not JSON-RPC,
+//! hold the end of input back until what is in flight has been answered, accept notifications before
+//! the first request, bound the memory that a client can take by flooding or not reading, and write an
 //! engine's JSON into a reply byte for byte.
 
 mod id_scanner;

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_stands_in_the_reply_byte_for_byte() {
+    fn json_is_in_the_reply_byte_for_byte() {
         let text = r#"{"b":1.10,"a":1e5,"n":123456789012345678901234,"s":"\u00e9\/"}"#;
         let message = TxJsonRpcMessage::<RoleServer>::response(
             reply(text, false).into(),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spliced_reply_equals_the_plain_one() {
+    fn raw_reply_equals_the_serialized_one() {
         let value = serde_json::json!({"error":{"code":"X"},"status":"error"});
         for is_error in [false, true] {
             let mut plain = reply("", is_error);

@@ -1,8 +1,8 @@
 //! Standard input and output as non-blocking streams, whatever they are.
 //!
-//! Most clients give us FIFOs; those of the Node family give socket pairs. Both are driven by the
-//! event loop without a thread. Anything else (a file, a terminal, another system) goes through the
-//! blocking pool, whose pending read ends with the process.
+//! Most clients pass FIFOs; Node passes socket pairs. Both are polled by the event loop without a
+//! thread. Anything else (a file, a terminal, another system) goes through the blocking pool, where a
+//! pending read ends with the process.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ pub fn open() -> (Input, Output) {
     (open_input(), open_output())
 }
 
-/// How often an output that nobody may be reading is looked at.
+/// How often standard output is polled for a reader that has left.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Completes when nobody can read standard output any more. A client that dies closes both ends, and
-/// only a write would tell us, which may be a long call away.
+/// Completes when the other end of standard output is closed. A client that dies closes both ends,
+/// and without this only the next write would notice.
 pub(super) async fn reader_gone() {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -107,17 +107,17 @@ mod unix {
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
-    /// Opens the FIFO once more, so that the non-blocking flag is ours alone: the original may be
-    /// shared with processes that expect it to block. Only Linux can do that; elsewhere the caller
-    /// falls back.
+    /// Opens the FIFO again, so that the non-blocking flag is ours alone: the original may be shared
+    /// with processes that expect it to block. Only Linux can do that; elsewhere the caller falls
+    /// back to the blocking pool.
     fn reopen(stream: &impl AsRawFd, access: OFlags) -> Option<OwnedFd> {
         let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
         let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
         rustix::fs::open(path, flags, Mode::empty()).ok()
     }
 
-    /// A socket cannot be opened once more; its flags are shared with a duplicate. The other end of
-    /// the pair has its own.
+    /// A socket cannot be opened again, and a duplicate shares its flags. The other end of the pair
+    /// has its own.
     fn socket(stream: &impl AsFd) -> Option<UnixStream> {
         let own = stream.as_fd().try_clone_to_owned().ok()?;
         let socket = std::os::unix::net::UnixStream::from(own);

@@ -1,14 +1,14 @@
-//! A document that travels inside a call: `name` and `data_base64` instead of `path`.
+//! A document inside a call: `name` and `data_base64` instead of `path`.
 //!
-//! It is bounded before it is decoded, never written to disk, and refused early when the engine's own
-//! budget could not take it.
+//! It is bounded before it is decoded, never written to disk, and refused early if it exceeds the
+//! engine's own budget.
 
 use serde_json::{Value, json};
 
 use super::super::arguments::{Arguments, invalid};
 use crate::contract::{Envelope, ErrorCode, Limits, ProbeOptions, Record};
 
-/// Longest name, in bytes; what file systems have.
+/// Longest name, in bytes: the limit of common file systems.
 const LONGEST_NAME: usize = 255;
 
 /// The two arguments, with their schemas.
@@ -67,7 +67,7 @@ pub(super) fn read(
     Record::from_base64(name, data)
 }
 
-/// The size after decoding, without decoding; `None` for what is no base64.
+/// The size after decoding, without decoding; `None` if it is not base64.
 fn decoded_size(data: &str) -> Option<u64> {
     let bytes = data.as_bytes();
     let padding = bytes.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -76,7 +76,7 @@ fn decoded_size(data: &str) -> Option<u64> {
     if !bytes.len().is_multiple_of(4) || padding > 2 || !digits.iter().all(is_digit) {
         return None;
     }
-    // Bits that the padding makes superfluous are zero; an engine refuses them otherwise.
+    // The bits that padding leaves unused must be zero, or an engine refuses the document.
     let unused = (1 << (2 * padding)) - 1;
     if digits
         .last()
@@ -87,7 +87,7 @@ fn decoded_size(data: &str) -> Option<u64> {
     Some((bytes.len() / 4 * 3 - padding) as u64)
 }
 
-/// What a base64 digit stands for.
+/// The value of a base64 digit.
 fn value(digit: u8) -> u8 {
     match digit {
         b'A'..=b'Z' => digit - b'A',
@@ -104,7 +104,7 @@ mod tests {
     use base64::Engine as _;
 
     #[test]
-    fn the_size_is_known_without_decoding() {
+    fn decoded_size_is_known_without_decoding() {
         for len in 0..40 {
             let data = base64::engine::general_purpose::STANDARD.encode(vec![0xff; len]);
             assert_eq!(decoded_size(&data), Some(len as u64), "{data}");

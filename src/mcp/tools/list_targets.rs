@@ -1,4 +1,4 @@
-//! `list_targets`: the names that can be asked for in one format.
+//! `list_targets`: the target names of one format.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ pub(super) const TOOL: ToolRow = ToolRow {
     title: "List targets of a format",
     description: |_| {
         "Lists the target names that probe accepts for one format, with type, needed level and the presets \
-         that contain them. Ask this instead of guessing a name. compact has what is needed to name a \
-         target rightly; full is the engine's whole report, about three times as large."
+         that contain them. Call this instead of guessing a name. compact has what is needed to name a \
+         target; full is the engine's whole report, about three times as large."
             .into()
     },
     input: |_| {
@@ -100,7 +100,7 @@ struct CompactTarget<'a> {
     applicable: bool,
 }
 
-/// What is needed to name a target rightly, out of the engine's report.
+/// The part of the engine's report that is needed to name a target.
 fn compact(report: &str) -> Result<Arc<str>, Envelope> {
     let strange = |error: serde_json::Error| {
         Envelope::new(
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compact_keeps_what_names_a_target() {
+    fn compact_keeps_what_is_needed_to_name_a_target() {
         let full = r#"{"driver":"pdf","format_options":[],"profile":"pdf","schema_version":2,
             "selector_expansions":{"@all":{"deep":["a.b"]}},"status":"ok","targets":[{"aliases":["b"],
             "applicable":true,"cost_class":"low","description":"long","id":"a.b","min_level":"header",

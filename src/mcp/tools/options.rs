@@ -1,4 +1,4 @@
-//! The probe options that `probe` and `probe_batch` share: their schema and their reading.
+//! The options that `probe` and `probe_batch` share: schema and parsing.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
         "items": {"type": "string", "pattern": "^[A-Za-z0-9_.@][A-Za-z0-9_.@-]*$", "maxLength": 128},
         "maxItems": MAX_TARGETS,
         "description": "What to find out: presets (@summary, @security, @structure, @assets, @quality, \
-            @all), short names (slide_count) or full names (powerpoint.slide_count). list_targets tells \
+            @all), short names (slide_count) or full names (powerpoint.slide_count). list_targets lists \
             the names of a format. Default: the format's @default set.",
     });
     let level = json!({
@@ -73,7 +73,7 @@ pub(super) fn read(
     let targets = arguments.strings("targets", MAX_TARGETS)?;
     let level = arguments.word("level", LEVELS, |word| word.parse::<Level>().ok())?;
     let confidence = arguments.word("min_confidence", CONFIDENCES, parse_confidence)?;
-    // The words of the engine's command line are not those of this surface.
+    // The engine's command line accepts more words than this surface.
     let view = arguments.word("view", VIEWS, |word| match word {
         "report" => Some(View::Report),
         "values" => Some(View::Values),
