@@ -8,8 +8,10 @@
 //! reading its bytes. The tests hold it against quick-xml token by token.
 
 mod attributes;
+mod doctype;
 mod encoding;
 mod names;
+mod outline;
 mod tag;
 
 use std::borrow::Cow;
@@ -19,6 +21,7 @@ use memchr::{memchr, memchr2, memchr3, memmem};
 use self::attributes::Attributes;
 pub(crate) use self::encoding::decode;
 pub(crate) use self::names::Ns;
+pub(crate) use self::tag::Tag;
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::meter::Meter;
 
@@ -62,70 +65,6 @@ pub(crate) enum Token<'t> {
     Text(Cow<'t, str>),
     /// A reference to an entity that XML itself does not define.
     Reference,
-}
-
-/// The start tag of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tag<'t> {
-    name: &'t str,
-    attributes: &'t str,
-}
-
-impl<'t> Tag<'t> {
-    /// The name without prefix.
-    pub(crate) fn local(&self) -> &'t str {
-        match self.colon() {
-            Some(colon) => &self.name[colon + 1..],
-            None => self.name,
-        }
-    }
-
-    /// The value of an attribute without prefix. `None` when it is absent.
-    ///
-    /// # Errors
-    /// `MALFORMED_INPUT` when the attributes cannot be read up to it, or its value has a reference to
-    /// an unknown entity.
-    pub(crate) fn attribute(&self, name: &str) -> Result<Option<Cow<'t, str>>> {
-        self.first_attribute(|key| key == name)
-    }
-
-    /// The value of the attribute with this local name and any prefix.
-    ///
-    /// # Errors
-    /// As [`Tag::attribute`].
-    pub(crate) fn prefixed_attribute(&self, local: &str) -> Result<Option<Cow<'t, str>>> {
-        self.first_attribute(|key| key.split_once(':').is_some_and(|(_, name)| name == local))
-    }
-
-    /// Calls `each` with every attribute's name, prefix included, and value.
-    ///
-    /// # Errors
-    /// As [`Tag::attribute`].
-    pub(crate) fn attributes(&self, mut each: impl FnMut(&'t str, Cow<'t, str>)) -> Result<()> {
-        for attribute in Attributes::of(self.attributes) {
-            let (name, raw) = attribute?;
-            each(name, attributes::value(raw)?);
-        }
-        Ok(())
-    }
-
-    fn first_attribute(&self, wanted: impl Fn(&str) -> bool) -> Result<Option<Cow<'t, str>>> {
-        for attribute in Attributes::of(self.attributes) {
-            let (name, raw) = attribute?;
-            if wanted(name) {
-                return attributes::value(raw).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    fn prefix(&self) -> &'t str {
-        self.colon().map_or("", |colon| &self.name[..colon])
-    }
-
-    fn colon(&self) -> Option<usize> {
-        self.name.bytes().position(|byte| byte == b':')
-    }
 }
 
 impl<'t> Xml<'t> {
@@ -288,7 +227,8 @@ impl<'t> Xml<'t> {
     }
 
     fn start_tag(&mut self, rest: &'t str) -> Result<Tag<'t>> {
-        let scanned = tag::scan(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
+        let scanned =
+            outline::scan(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
         self.at += scanned.len;
         self.closing = scanned.is_empty;
         let name = &rest[1..scanned.name_end];
@@ -349,7 +289,7 @@ impl<'t> Xml<'t> {
             return Ok(Some(unified(&inside[..end])));
         }
         if rest.starts_with("<!DOCTYPE") && self.open.is_empty() {
-            let end = doctype_end(rest).ok_or_else(|| malformed("the DOCTYPE does not end"))?;
+            let end = doctype::end(rest).ok_or_else(|| malformed("the DOCTYPE does not end"))?;
             self.at += end;
             return Ok(None);
         }
@@ -409,33 +349,6 @@ impl<'t> Xml<'t> {
         }
         self.open.pop();
     }
-}
-
-/// Where the DOCTYPE that begins here ends. What is in it is not looked at: quoted text, comments and
-/// instructions are passed over, and a `>` inside the brackets ends only a declaration.
-fn doctype_end(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut brackets = false;
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &text.as_bytes()[at..];
-        at += match rest {
-            [b'<', b'!', b'-', b'-', ..] => 4 + memmem::find(&rest[4..], b"-->")? + 3,
-            [b'<', b'?', ..] => 2 + memmem::find(&rest[2..], b"?>")? + 2,
-            [quote @ (b'"' | b'\''), ..] => 1 + memchr(*quote, &rest[1..])? + 1,
-            [b'>', ..] if !brackets => return Some(at + 1),
-            [byte, ..] => {
-                brackets = match byte {
-                    b'[' => true,
-                    b']' => false,
-                    _ => brackets,
-                };
-                1
-            }
-            [] => return None,
-        };
-    }
-    None
 }
 
 /// Whether two prefixes are the same. They are a few bytes long, for which a call is dear.

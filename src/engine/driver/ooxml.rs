@@ -6,6 +6,8 @@ mod excel;
 mod links;
 mod powerpoint;
 mod properties;
+mod root;
+mod security;
 mod sheets;
 mod slides;
 mod word;
@@ -17,15 +19,16 @@ pub(crate) use self::excel::Excel;
 use self::links::Links;
 pub(crate) use self::powerpoint::Powerpoint;
 use self::properties::{AppProperties, CoreProperties};
+use self::root::{Root, find_main, main_kind, root};
 pub(crate) use self::word::Word;
 use super::{Probe, identity};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{DriverId, PathId, Profile, Target as T};
-use crate::engine::container::opc::{Kind, Main, Package};
+use crate::engine::container::opc::{Kind, Package};
 use crate::engine::container::xml::{Ns, Xml};
 use crate::engine::container::zip::Entry;
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::findings::{Findings, Status};
+use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
 /// An open and verified package, and what was read of it so far.
@@ -37,20 +40,6 @@ struct Office<'p> {
     root: OnceCell<Root>,
     app: OnceCell<AppProperties>,
     links: OnceCell<Links>,
-}
-
-/// Where the relationships of the package lead, as positions in the archive.
-#[derive(Debug, Default)]
-struct Root {
-    main: Option<usize>,
-    /// The type of the relationship to the main part is one of the strict conformance class.
-    strict: Option<bool>,
-    core: Option<usize>,
-    app: Option<usize>,
-    custom: Option<usize>,
-    /// The picture of the document itself, which is no part of its content.
-    thumbnail: Option<usize>,
-    links: Links,
 }
 
 impl<'p> Office<'p> {
@@ -256,14 +245,6 @@ impl<'p> Office<'p> {
         Ok(())
     }
 
-    /// VBA projects and Excel 4.0 macro sheets.
-    fn has_macros(&self) -> bool {
-        self.package.parts().any(|(entry, kind)| {
-            matches!(kind, Kind::VbaProject | Kind::Macrosheet)
-                || ends_ignore_case(entry.name(), "vbaproject.bin")
-        })
-    }
-
     /// The type of the relationship to the main part says it; without one, the main part's namespace.
     fn is_strict(&self) -> Result<Option<bool>> {
         let strict = self.root()?.strict;
@@ -279,106 +260,6 @@ impl<'p> Office<'p> {
             self.main(),
             has_strict_root,
         ))
-    }
-
-    fn package_security(&self, out: &mut Findings) -> Result<()> {
-        let wanted = links::Wanted {
-            external: out.wants(T::SECURITY_HAS_EXTERNAL_RELATIONSHIPS) || wants_risk(out),
-            embedded: out.wants(T::SECURITY_HAS_EMBEDDED_FILES) || wants_risk(out),
-        };
-        let links = *self.links(wanted)?;
-        let parts = "relationship parts";
-        let root = self.root()?.links;
-        let signed = root.signature || self.has_signature_parts();
-        if signed || !root.damaged {
-            out.put(
-                T::SECURITY_HAS_DIGITAL_SIGNATURE,
-                signed,
-                Exact,
-                "signature parts",
-            );
-        } else {
-            out.unknown(T::SECURITY_HAS_DIGITAL_SIGNATURE);
-        }
-        let known = |found: bool| (found || !links.damaged).then_some(found);
-        out.put_or_unknown(
-            T::SECURITY_HAS_EXTERNAL_RELATIONSHIPS,
-            known(links.external),
-            Exact,
-            parts,
-        );
-        out.put_or_unknown(
-            T::SECURITY_HAS_EMBEDDED_FILES,
-            known(links.embedded),
-            Exact,
-            parts,
-        );
-        Ok(())
-    }
-
-    fn deep_security(&self, out: &mut Findings) -> Result<()> {
-        out.put(
-            T::SECURITY_SIGNATURE_COUNT,
-            self.signature_count(),
-            Exact,
-            "signature parts",
-        );
-        out.no_value(T::SECURITY_HAS_JAVASCRIPT, Status::Unsupported);
-        if wants_risk(out) {
-            let risk = self.risk()?;
-            out.put_or_unknown(
-                T::SECURITY_ACTIVE_CONTENT_RISK,
-                risk,
-                Exact,
-                "macro, control, embedding and relationship parts",
-            );
-        }
-        Ok(())
-    }
-
-    /// `None` when a damaged relationship part could make it worse.
-    fn risk(&self) -> Result<Option<&'static str>> {
-        if self.has_macros() {
-            return Ok(Some("high"));
-        }
-        let links = self.links(links::Wanted {
-            external: true,
-            embedded: true,
-        })?;
-        let controls = self.package.count(&[Kind::ActiveX]) > 0;
-        Ok(if controls || links.embedded {
-            Some("medium")
-        } else if links.damaged {
-            None
-        } else if links.external {
-            Some("low")
-        } else {
-            Some("none")
-        })
-    }
-
-    fn has_signature_parts(&self) -> bool {
-        self.package.parts().any(|(entry, kind)| {
-            kind == Kind::Signature
-                || starts_ignore_case(entry.trimmed_name(), "_xmlsignatures/")
-                    && !entry.is_directory()
-        })
-    }
-
-    fn signature_count(&self) -> usize {
-        self.package
-            .parts()
-            .filter(|(entry, kind)| *kind == Kind::Signature || is_signature_name(entry.name()))
-            .count()
-    }
-
-    /// What all relationship parts say, read once.
-    fn links(&self, wanted: links::Wanted) -> Result<&Links> {
-        if let Some(links) = self.links.get() {
-            return Ok(links);
-        }
-        let links = links::scan(&self.package, self.root()?.links, wanted)?;
-        Ok(self.links.get_or_init(|| links))
     }
 
     /// The part that a relationship of the package leads to. When only one part has the content type
@@ -412,77 +293,6 @@ const CORE: &str = "docProps/core.xml";
 const APP: &str = "docProps/app.xml";
 const CUSTOM: &str = "docProps/custom.xml";
 
-/// Finds the main part. When only one part has the content type of a main part, the relationship can
-/// lead nowhere else and is not read.
-fn find_main(package: &Package<'_>, cell: &OnceCell<Root>, profile: Profile) -> Result<usize> {
-    let mains = || {
-        package
-            .parts()
-            .filter(|(_, kind)| matches!(kind, Kind::Main(_)))
-            .map(|(entry, _)| entry.index())
-    };
-    let mut all = mains();
-    if let (Some(only), None) = (all.next(), all.next()) {
-        return Ok(only);
-    }
-    // A damaged relationship part is no reason to give up.
-    let expected = Kind::Main(main_kind(profile));
-    root(package, cell)?
-        .main
-        .or_else(|| mains().find(|index| package.kind(package.entry(*index)) == expected))
-        .ok_or_else(|| {
-            ProbeError::malformed(format_args!(".{} package has no main part", profile.name()))
-        })
-}
-
-/// The relationships of the package, read at first need.
-fn root<'c>(package: &Package<'_>, cell: &'c OnceCell<Root>) -> Result<&'c Root> {
-    if let Some(root) = cell.get() {
-        return Ok(root);
-    }
-    let root = read_root(package)?;
-    Ok(cell.get_or_init(|| root))
-}
-
-fn read_root(package: &Package<'_>) -> Result<Root> {
-    let mut root = Root::default();
-    let Some(entry) = package.relationships_of("") else {
-        return Ok(root);
-    };
-    root.links.root = Some(entry.index());
-    let read = package.relationships(entry, |relationship| {
-        root.links.see(relationship);
-        if relationship.external {
-            return;
-        }
-        let slot = if relationship.kind.is_office("officeDocument") {
-            if root.main.is_none() {
-                root.strict = Some(relationship.kind.is_strict());
-            }
-            &mut root.main
-        } else if relationship.kind.is_core_properties() {
-            &mut root.core
-        } else if relationship.kind.is_office("extended-properties")
-            || relationship.kind.is_office("extendedProperties")
-        {
-            &mut root.app
-        } else if relationship.kind.is_office("custom-properties")
-            || relationship.kind.is_office("customProperties")
-        {
-            &mut root.custom
-        } else if relationship.kind.is_thumbnail() {
-            &mut root.thumbnail
-        } else {
-            return;
-        };
-        if slot.is_none() {
-            *slot = package.target("", &relationship.target).map(Entry::index);
-        }
-    });
-    root.links.damaged = unless_damaged(read)?.is_none();
-    Ok(root)
-}
-
 /// Whether the root element is in a namespace of the strict conformance class.
 fn has_strict_root(xml: &mut Xml<'_>) -> Result<bool> {
     let root = xml.root()?;
@@ -505,23 +315,6 @@ fn unless_damaged<V>(result: Result<V>) -> Result<Option<V>> {
     }
 }
 
-fn wants_risk(out: &Findings) -> bool {
-    out.wants(T::SECURITY_ACTIVE_CONTENT_RISK)
-}
-
-/// `_xmlsignatures/…/sig*.xml`, relationship parts aside.
-fn is_signature_name(name: &str) -> bool {
-    let name = name.trim_start_matches(['/', '\\']);
-    let mut segments = name.split(['/', '\\']);
-    segments
-        .next()
-        .is_some_and(|first| first.eq_ignore_ascii_case("_xmlsignatures"))
-        && segments
-            .next_back()
-            .is_some_and(|last| starts_ignore_case(last, "sig") && ends_ignore_case(last, ".xml"))
-        && !segments.any(|segment| segment.eq_ignore_ascii_case("_rels"))
-}
-
 fn starts_ignore_case(text: &str, start: &str) -> bool {
     text.get(..start.len())
         .is_some_and(|head| head.eq_ignore_ascii_case(start))
@@ -532,24 +325,4 @@ fn ends_ignore_case(text: &str, end: &str) -> bool {
         .checked_sub(end.len())
         .and_then(|at| text.get(at..))
         .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
-}
-
-fn main_kind(profile: Profile) -> Main {
-    match profile {
-        Profile::Docm => Main::Docm,
-        Profile::Dotx => Main::Dotx,
-        Profile::Dotm => Main::Dotm,
-        Profile::Xlsx => Main::Xlsx,
-        Profile::Xlsm => Main::Xlsm,
-        Profile::Xltx => Main::Xltx,
-        Profile::Xltm => Main::Xltm,
-        Profile::Xlsb => Main::Xlsb,
-        Profile::Pptx => Main::Pptx,
-        Profile::Pptm => Main::Pptm,
-        Profile::Ppsx => Main::Ppsx,
-        Profile::Ppsm => Main::Ppsm,
-        Profile::Potx => Main::Potx,
-        Profile::Potm => Main::Potm,
-        _ => Main::Docx,
-    }
 }

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::super::error::Result;
-use super::super::super::source::Source;
 use super::header::{DIFAT_IN_HEADER, Header, u32_at};
-use super::used::SectorSet;
+use super::sector_set::SectorSet;
+use crate::engine::error::Result;
+use crate::engine::source::Source;
 
 /// The mark at the end of a chain.
 const END_OF_CHAIN: u32 = 0xFFFF_FFFE;

@@ -1,7 +1,7 @@
 //! The header of a compound file ([MS-CFB] §2.2).
 
-use super::super::super::error::{ProbeError, Result};
-use super::super::super::source::Source;
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::source::Source;
 
 /// Bytes of the header, whatever the sector size.
 pub(super) const LEN: usize = 512;

@@ -12,8 +12,9 @@
 mod chain;
 mod directory;
 mod header;
+mod ownership;
+mod sector_set;
 mod stream;
-mod used;
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +27,9 @@ pub(crate) use stream::Stream;
 use self::chain::{Chain, Sectors, Space};
 use self::directory::Directory;
 use self::header::Header;
-use super::super::error::{ProbeError, Result};
-use super::super::source::Source;
+use self::ownership::Ownership;
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::source::Source;
 
 /// An open compound file. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -135,10 +137,10 @@ impl<'s> Cfb<'s> {
         if self.directory.is_damaged() {
             return Ok(true);
         }
-        let mut used = used::Used::default();
+        let mut ownership = Ownership::default();
         let root = self.entry(EntryId::ROOT);
         let version = self.sectors.header().major_version;
-        if !used.take(
+        if !ownership.claim(
             &self.sectors,
             Space::Regular,
             root.start_sector(),
@@ -153,7 +155,7 @@ impl<'s> Cfb<'s> {
             } else {
                 Space::Regular
             };
-            if !used.take(&self.sectors, space, entry.start_sector(), size)? {
+            if !ownership.claim(&self.sectors, space, entry.start_sector(), size)? {
                 return Ok(true);
             }
         }

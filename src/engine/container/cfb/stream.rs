@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::super::super::error::{ProbeError, Result};
-use super::super::super::meter::Meter;
 use super::chain::{Chain, Sectors};
+use crate::engine::error::{ProbeError, Result};
+use crate::engine::meter::Meter;
 
 /// Small reads are served from blocks of at least this many bytes, each read once as long as a caller
 /// stays near. A caller that goes on where a block ends gets larger ones.

@@ -1,13 +1,12 @@
-//! How a document is encrypted ([MS-OFFCRYPTO] §2.3): what the clear headers tell. Nothing is decrypted.
+//! How a document is encrypted ([MS-OFFCRYPTO] §2.3): what the headers that are not encrypted say. Nothing is decrypted.
 
 use std::borrow::Cow;
 
-use quick_xml::Reader;
-use quick_xml::events::Event;
-
 use super::bytes::{u16_at, u32_at};
 use crate::engine::container::cfb::Stream;
+use crate::engine::container::xml::{self, Token, Xml};
 use crate::engine::error::Result;
+use crate::engine::meter::Meter;
 
 /// Bytes of an `EncryptionInfo` stream that are looked at. Real ones have one or two kilobytes.
 const MAX_INFO: u64 = 64 * 1024;
@@ -20,12 +19,12 @@ pub(super) struct Encryption {
     /// The cipher, such as `AES` or `RC4`.
     pub(super) algorithm: Option<Cow<'static, str>>,
     pub(super) key_bits: Option<u64>,
-    /// The password is one that the program tries by itself, so none is asked for.
+    /// The application tries this password by itself, so the user is not prompted.
     pub(super) opens_without_password: bool,
 }
 
 impl Encryption {
-    /// Encrypted in a way that we do not recognise.
+    /// An unknown scheme.
     pub(super) fn unrecognised() -> Self {
         Self::default()
     }
@@ -46,17 +45,20 @@ impl Encryption {
     /// Reads the `EncryptionInfo` stream of an encrypted package.
     pub(super) fn of_package(stream: &mut Stream<'_>) -> Result<Self> {
         let info = stream.read_range(0, MAX_INFO)?;
-        Ok(Self::of_info(&info))
+        Self::of_info(&info, stream.meter())
     }
 
-    /// Reads an encryption header: the `EncryptionInfo` stream, or its older kin in binary documents.
-    /// All begin with a version.
-    pub(super) fn of_info(info: &[u8]) -> Self {
+    /// Reads an encryption header: the `EncryptionInfo` stream, or the header of a binary document. Both
+    /// begin with a version.
+    ///
+    /// # Errors
+    /// Budget errors.
+    pub(super) fn of_info(info: &[u8], meter: &Meter) -> Result<Self> {
         let (Some(major), Some(minor)) = (u16_at(info, 0), u16_at(info, 2)) else {
-            return Self::unrecognised();
+            return Ok(Self::unrecognised());
         };
-        match (major, minor) {
-            (4, 4) => agile(info.get(8..).unwrap_or_default()),
+        Ok(match (major, minor) {
+            (4, 4) => agile(info.get(8..).unwrap_or_default(), meter)?,
             (1, 1) => Self::new("rc4", "RC4", Some(40)),
             (2..=4, 2) => binary_header(info),
             (3 | 4, 3) => Self {
@@ -64,7 +66,7 @@ impl Encryption {
                 ..Self::default()
             },
             _ => Self::unrecognised(),
-        }
+        })
     }
 
     fn new(scheme: &'static str, algorithm: &'static str, key_bits: Option<u64>) -> Self {
@@ -108,32 +110,34 @@ fn binary_header(info: &[u8]) -> Encryption {
     Encryption::new(scheme, algorithm, Some(bits.into()))
 }
 
-/// Agile encryption (§2.3.4.10): an XML description whose `keyData` names the package's cipher.
-fn agile(xml: &[u8]) -> Encryption {
+/// Agile encryption (§2.3.4.10): an XML descriptor whose `keyData` element names the cipher of the
+/// package. A damaged descriptor yields what was read before the damage.
+fn agile(descriptor: &[u8], meter: &Meter) -> Result<Encryption> {
     let mut encryption = Encryption {
         scheme: Some("agile"),
         ..Encryption::default()
     };
-    let mut reader = Reader::from_reader(xml);
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(tag) | Event::Empty(tag)) if tag.local_name().as_ref() == "keyData" => {
-                for attribute in tag.attributes().flatten() {
-                    let value = attribute.value;
-                    match attribute.key.local_name().as_ref() {
-                        "cipherAlgorithm" => {
-                            encryption.algorithm = Some(Cow::Owned(value.into_owned()));
-                        }
-                        "keyBits" => encryption.key_bits = value.parse().ok(),
-                        _ => {}
-                    }
-                }
-                return encryption;
-            }
-            Ok(Event::Eof) | Err(_) => return encryption,
-            Ok(_) => {}
+    let Ok(text) = xml::decode(descriptor.to_vec()) else {
+        return Ok(encryption);
+    };
+    match read_key_data(&mut Xml::new(&text, meter), &mut encryption) {
+        Err(error) if error.is_budget() => Err(error),
+        _ => Ok(encryption),
+    }
+}
+
+fn read_key_data(xml: &mut Xml<'_>, encryption: &mut Encryption) -> Result<()> {
+    while let Some(token) = xml.next()? {
+        let Token::Open(tag) = token else { continue };
+        if tag.local() == "keyData" {
+            encryption.algorithm = tag
+                .attribute("cipherAlgorithm")?
+                .map(|name| Cow::Owned(name.into_owned()));
+            encryption.key_bits = tag.attribute("keyBits")?.and_then(|bits| bits.parse().ok());
+            break;
         }
     }
+    Ok(())
 }
 
 /// The verifier that XOR obfuscation stores for a password ([MS-OFFCRYPTO] §2.3.7.1).
@@ -153,6 +157,7 @@ pub(super) const EXCEL_DEFAULT_PASSWORD: &[u8] = b"VelvetSweatshop";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{Level, Limits};
 
     #[test]
     fn headers_tell_scheme_cipher_and_key_length() {
@@ -190,10 +195,17 @@ mod tests {
             (vec![1, 0, 1, 0], Some("rc4"), Some("RC4"), Some(40)),
             (vec![9, 0, 9, 0], None, None, None),
             (vec![4, 0, 4, 0, 0], Some("agile"), None, None),
+            (
+                b"\x04\0\x04\0\x40\0\0\0<encryption><keyData keyBits='128' cipherAlgorithm='AES'/><".to_vec(),
+                Some("agile"),
+                Some("AES"),
+                Some(128),
+            ),
             (vec![], None, None, None),
         ];
+        let meter = Meter::start(Limits::of(Level::Metadata));
         for (info, scheme, algorithm, key_bits) in cases {
-            let found = Encryption::of_info(&info);
+            let found = Encryption::of_info(&info, &meter).unwrap();
             assert_eq!(found.scheme, scheme, "{info:?}");
             assert_eq!(found.algorithm.as_deref(), algorithm, "{info:?}");
             assert_eq!(found.key_bits, key_bits, "{info:?}");

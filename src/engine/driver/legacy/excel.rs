@@ -144,7 +144,7 @@ impl<'s> Excel<'s> {
             match record.kind {
                 record::FILE_PASS => {
                     let bytes = self.stream.read_range(record.body, record.length.into())?;
-                    found = Some(self.file_pass(&bytes));
+                    found = Some(self.file_pass(&bytes)?);
                     break;
                 }
                 record::CODE_PAGE | record::BOUND_SHEET | record::EOF => break,
@@ -345,19 +345,22 @@ impl<'s> Excel<'s> {
     }
 
     /// FILEPASS ([MS-XLS] §2.4.117).
-    fn file_pass(&self, record: &[u8]) -> Encryption {
+    fn file_pass(&self, record: &[u8]) -> Result<Encryption> {
         let xor = |verifier: Option<u16>| Encryption {
             opens_without_password: verifier == Some(xor_verifier(EXCEL_DEFAULT_PASSWORD)),
             ..Encryption::xor()
         };
         if !self.wide_names {
-            return xor(u16_at(record, 2));
+            return Ok(xor(u16_at(record, 2)));
         }
-        match u16_at(record, 0) {
+        Ok(match u16_at(record, 0) {
             Some(0) => xor(u16_at(record, 4)),
-            Some(1) => Encryption::of_info(record.get(2..).unwrap_or_default()),
+            Some(1) => {
+                let header = record.get(2..).unwrap_or_default();
+                Encryption::of_info(header, self.stream.meter())?
+            }
             _ => Encryption::unrecognised(),
-        }
+        })
     }
 }
 

@@ -257,6 +257,6 @@ impl<'s> Objects<'s> {
         };
         let length = (record.end - record.start).min(4096);
         let header = self.stream.read_range(record.start, length)?;
-        Ok(Encryption::of_info(&header))
+        Encryption::of_info(&header, self.stream.meter())
     }
 }

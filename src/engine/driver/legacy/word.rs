@@ -84,7 +84,7 @@ impl<'s> Word<'s> {
             return Ok(Some(Encryption::unrecognised()));
         };
         let header = table.read_range(0, u64::from(self.key).min(4096))?;
-        Ok(Some(Encryption::of_info(&header)))
+        Encryption::of_info(&header, table.meter()).map(Some)
     }
 
     /// The counts of the main document's text, made at the first call. `None` when it is encrypted or

@@ -1,0 +1,120 @@
+//! The relationships of the package itself, and the main part (ISO/IEC 29500-2, 9.3).
+
+use std::cell::OnceCell;
+
+use super::links::Links;
+use super::unless_damaged;
+use crate::engine::catalogue::Profile;
+use crate::engine::container::opc::{Kind, Main, Package};
+use crate::engine::container::zip::Entry;
+use crate::engine::error::{ProbeError, Result};
+
+/// Where the relationships of the package lead, as positions in the archive.
+#[derive(Debug, Default)]
+pub(super) struct Root {
+    pub(super) main: Option<usize>,
+    /// The type of the relationship to the main part is one of the strict conformance class.
+    pub(super) strict: Option<bool>,
+    pub(super) core: Option<usize>,
+    pub(super) app: Option<usize>,
+    pub(super) custom: Option<usize>,
+    /// The picture of the document itself, which is no part of its content.
+    pub(super) thumbnail: Option<usize>,
+    pub(super) links: Links,
+}
+
+/// Finds the main part. When only one part has the content type of a main part, the relationship can
+/// lead nowhere else and is not read.
+pub(super) fn find_main(
+    package: &Package<'_>,
+    cell: &OnceCell<Root>,
+    profile: Profile,
+) -> Result<usize> {
+    let mains = || {
+        package
+            .parts()
+            .filter(|(_, kind)| matches!(kind, Kind::Main(_)))
+            .map(|(entry, _)| entry.index())
+    };
+    let mut all = mains();
+    if let (Some(only), None) = (all.next(), all.next()) {
+        return Ok(only);
+    }
+    // A damaged relationship part is no reason to give up.
+    let expected = Kind::Main(main_kind(profile));
+    root(package, cell)?
+        .main
+        .or_else(|| mains().find(|index| package.kind(package.entry(*index)) == expected))
+        .ok_or_else(|| {
+            ProbeError::malformed(format_args!(".{} package has no main part", profile.name()))
+        })
+}
+
+/// The relationships of the package, read at first need.
+pub(super) fn root<'c>(package: &Package<'_>, cell: &'c OnceCell<Root>) -> Result<&'c Root> {
+    if let Some(root) = cell.get() {
+        return Ok(root);
+    }
+    let root = read_root(package)?;
+    Ok(cell.get_or_init(|| root))
+}
+
+fn read_root(package: &Package<'_>) -> Result<Root> {
+    let mut root = Root::default();
+    let Some(entry) = package.relationships_of("") else {
+        return Ok(root);
+    };
+    root.links.root = Some(entry.index());
+    let read = package.relationships(entry, |relationship| {
+        root.links.see(relationship);
+        if relationship.external {
+            return;
+        }
+        let slot = if relationship.kind.is_office("officeDocument") {
+            if root.main.is_none() {
+                root.strict = Some(relationship.kind.is_strict());
+            }
+            &mut root.main
+        } else if relationship.kind.is_core_properties() {
+            &mut root.core
+        } else if relationship.kind.is_office("extended-properties")
+            || relationship.kind.is_office("extendedProperties")
+        {
+            &mut root.app
+        } else if relationship.kind.is_office("custom-properties")
+            || relationship.kind.is_office("customProperties")
+        {
+            &mut root.custom
+        } else if relationship.kind.is_thumbnail() {
+            &mut root.thumbnail
+        } else {
+            return;
+        };
+        if slot.is_none() {
+            *slot = package.target("", &relationship.target).map(Entry::index);
+        }
+    });
+    root.links.damaged = unless_damaged(read)?.is_none();
+    Ok(root)
+}
+
+/// The kind of main part that belongs to a profile.
+pub(super) fn main_kind(profile: Profile) -> Main {
+    match profile {
+        Profile::Docm => Main::Docm,
+        Profile::Dotx => Main::Dotx,
+        Profile::Dotm => Main::Dotm,
+        Profile::Xlsx => Main::Xlsx,
+        Profile::Xlsm => Main::Xlsm,
+        Profile::Xltx => Main::Xltx,
+        Profile::Xltm => Main::Xltm,
+        Profile::Xlsb => Main::Xlsb,
+        Profile::Pptx => Main::Pptx,
+        Profile::Pptm => Main::Pptm,
+        Profile::Ppsx => Main::Ppsx,
+        Profile::Ppsm => Main::Ppsm,
+        Profile::Potx => Main::Potx,
+        Profile::Potm => Main::Potm,
+        _ => Main::Docx,
+    }
+}
