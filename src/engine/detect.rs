@@ -6,19 +6,10 @@
 
 use std::borrow::Cow;
 
-use super::catalogue::{DriverId, Profile};
+use super::catalogue::{Container, DriverId, Profile};
 use super::error::{ProbeError, Result};
 use super::source::Source;
 use crate::contract::Level;
-
-/// What a container begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Container {
-    Pdf,
-    Cfb,
-    Zip,
-    Other,
-}
 
 /// First bytes that are read for a decision: a whole CFB header.
 const HEAD_BYTES: usize = 512;
@@ -61,23 +52,19 @@ pub(crate) fn route(source: &Source, extension: Option<&str>, level: Level) -> R
     let Some(profile) = by_extension(extension) else {
         return Err(ProbeError::unsupported_format(format_args!(".{extension}")));
     };
-    let (wanted, head_bytes) = match profile.driver() {
-        DriverId::Pdf => ("PDF", super::container::pdf::head_len(source, level)),
-        DriverId::OfficeLegacy => ("CFB/OLE", HEAD_BYTES),
-        DriverId::Word | DriverId::Excel | DriverId::Powerpoint => {
-            ("ZIP/OPC or encrypted CFB", ZIP_HEAD_BYTES)
-        }
-        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => ("ZIP/IWA", ZIP_HEAD_BYTES),
+    let driver = profile.driver().row();
+    let head_bytes = match driver.container {
+        Container::Pdf => super::container::pdf::head_len(source, level),
+        Container::Cfb => HEAD_BYTES,
+        Container::Zip | Container::Other => ZIP_HEAD_BYTES,
     };
     let found = container(source.read_head(head_bytes)?);
-    match (profile.driver(), found) {
-        (DriverId::Pdf, Container::Pdf) | (DriverId::OfficeLegacy, Container::Cfb) => Ok(profile),
-        (DriverId::Pdf | DriverId::OfficeLegacy, _) => Err(mismatch(extension, wanted)),
-        (_, Container::Zip) => Ok(profile),
-        (DriverId::Word | DriverId::Excel | DriverId::Powerpoint, Container::Cfb) => {
-            Ok(Profile::EncryptedOoxml)
-        }
-        _ => Err(mismatch(extension, wanted)),
+    if found == driver.container {
+        Ok(profile)
+    } else if driver.encrypted == Some(found) {
+        Ok(Profile::EncryptedOoxml)
+    } else {
+        Err(mismatch(extension, driver.container_name))
     }
 }
 
@@ -89,14 +76,8 @@ fn mismatch(extension: &str, wanted: &str) -> ProbeError {
 
 /// The profile that an extension asks for, before the content is looked at.
 fn by_extension(extension: &str) -> Option<Profile> {
-    match extension {
-        "dot" => Some(Profile::Doc),
-        "xlt" => Some(Profile::Xls),
-        "pps" | "pot" => Some(Profile::Ppt),
-        _ => Profile::all()
-            .filter(|profile| *profile != Profile::EncryptedOoxml)
-            .find(|profile| profile.name() == extension),
-    }
+    let mut profiles = Profile::ALL.iter().copied();
+    profiles.find(|profile| profile.has_extension(extension))
 }
 
 fn container(head: &[u8]) -> Container {
@@ -117,30 +98,20 @@ fn container(head: &[u8]) -> Container {
 pub(crate) fn by_discovery_name(name: &str) -> Result<Profile> {
     let name = name.to_ascii_lowercase();
     let name = name.strip_prefix('.').unwrap_or(&name);
-    let profile = match name {
-        "word" => Some(Profile::Docx),
-        "excel" => Some(Profile::Xlsx),
-        "powerpoint" => Some(Profile::Pptx),
-        "keynote" => Some(Profile::Key),
-        "legacy" => Some(Profile::Ppt),
-        "dot" | "xlt" | "pps" | "pot" => None,
-        _ => by_extension(name),
-    };
+    let mut aliases = DriverId::ALL.iter().filter_map(|driver| driver.row().alias);
+    let name = aliases
+        .find(|(alias, _)| *alias == name)
+        .map_or(name, |(_, profile)| profile);
+    // The encrypted package has no name here, and an extension that shares a profile is not one.
+    let profile = by_extension(name).filter(|profile| profile.name() == name);
     profile.ok_or_else(|| ProbeError::unsupported_format(name))
 }
 
 /// Whether an asserted format fits what the input was routed to (contract §6.6).
 pub(crate) fn satisfies(profile: Profile, asserted: &str) -> bool {
     let asserted = asserted.to_ascii_lowercase();
-    let driver = profile.driver();
-    asserted == profile.name()
-        || asserted == driver.as_str()
-        || (asserted == "legacy" && driver == DriverId::OfficeLegacy)
-        || (asserted == "iwork"
-            && matches!(
-                driver,
-                DriverId::Keynote | DriverId::Numbers | DriverId::Pages
-            ))
+    let driver = profile.driver().row();
+    asserted == profile.name() || asserted == driver.name || driver.group == Some(&asserted)
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! What can be asked, as JSON: `formats`, `targets NAME` and `schema`. Keys are sorted.
 
-use super::catalogue::{DriverId, Profile, Target, index, option_specs};
+use super::catalogue::{DriverId, Profile, SELECTORS, Target, index};
 use super::detect;
 use super::error::Result;
 use super::json;
 use super::version::TOOL_VERSION;
 use crate::contract::{Level, SCHEMA_VERSION};
-use crate::engine::catalogue::{SELECTORS, ValueType};
 
 /// The JSON Schema of everything that the engine prints for a probe, as it is kept: to be read. It is
 /// our own wording.
@@ -26,30 +25,15 @@ pub(crate) fn formats(out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"driver\":");
         json::string(out, driver.as_str());
         out.extend_from_slice(b",\"profiles\":");
-        let own = Profile::all().filter(|profile| profile.driver() == driver);
-        json::words(out, own.map(Profile::name));
+        let profiles = Profile::ALL.iter();
+        let own = profiles.filter(|profile| profile.driver() == *driver);
+        json::words(out, own.map(|profile| profile.name()));
         out.extend_from_slice(b",\"support\":");
-        json::string(out, support(driver));
+        json::string(out, driver.row().support);
         out.push(b'}');
     });
     out.push(b']');
     tail(out);
-}
-
-const fn support(driver: DriverId) -> &'static str {
-    match driver {
-        DriverId::Pdf => "PDF 1.0 to 2.0, damaged and encrypted files included",
-        DriverId::Word | DriverId::Excel | DriverId::Powerpoint => {
-            "Office Open XML, transitional and strict, macro-enabled and templates included"
-        }
-        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
-            "iWork packages of 2013 and later (IWA)"
-        }
-        DriverId::OfficeLegacy => {
-            "Office 97-2003 compound files (and 95 where noted), templates included; encrypted \
-             Office Open XML up to its boundary"
-        }
-    }
 }
 
 /// The `targets` report of a format.
@@ -61,7 +45,7 @@ pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(b"{\"driver\":");
     json::string(out, profile.driver().as_str());
     out.extend_from_slice(b",\"format_options\":[");
-    json::separated(out, option_specs(profile.driver()), |out, option| {
+    json::separated(out, profile.driver().row().options, |out, option| {
         out.extend_from_slice(b"{\"allowed\":");
         json::words(out, option.allowed.iter().copied());
         for (key, text) in [
@@ -100,7 +84,7 @@ pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
         out.push(b'}');
     });
     out.extend_from_slice(b"},\"status\":\"ok\",\"targets\":[");
-    json::separated(out, profile.targets(), |out, target| {
+    json::separated(out, index(profile).targets(), |out, target| {
         one_target(profile, target, out)
     });
     out.extend_from_slice(b"],\"tool_version\":");
@@ -134,7 +118,7 @@ fn one_target(profile: Profile, target: Target, out: &mut Vec<u8>) {
         member(out, key, text);
     }
     out.extend_from_slice(b",\"schema\":");
-    out.extend_from_slice(value_schema(spec.value_type).as_bytes());
+    out.extend_from_slice(spec.value_type.schema().as_bytes());
     member(out, "scope", spec.scope.as_str());
     out.extend_from_slice(b",\"selectors\":");
     let holds = |selector: &&str| {
@@ -161,25 +145,6 @@ const BY_MEANING: [&str; 9] = [
     "@format",
     "@all",
 ];
-
-/// The JSON Schema of a value type (contract §1.7).
-const fn value_schema(value_type: ValueType) -> &'static str {
-    match value_type {
-        ValueType::Text => r#"{"type":"string"}"#,
-        ValueType::TextOrNull => r#"{"type":["string","null"]}"#,
-        ValueType::Bool => r#"{"type":"boolean"}"#,
-        ValueType::BoolOrNull => r#"{"type":["boolean","null"]}"#,
-        ValueType::U64 => r#"{"minimum":0,"type":"integer"}"#,
-        ValueType::U64OrNull => r#"{"minimum":0,"type":["integer","null"]}"#,
-        ValueType::StringsOrNull | ValueType::TextsOrNull => {
-            r#"{"items":{"type":"string"},"type":["array","null"]}"#
-        }
-        ValueType::Texts => r#"{"items":{"type":"string"},"type":"array"}"#,
-        ValueType::Objects => r#"{"items":{"type":"object"},"type":"array"}"#,
-        ValueType::Object => r#"{"type":"object"}"#,
-        ValueType::ObjectOrNull => r#"{"type":["object","null"]}"#,
-    }
-}
 
 fn member(out: &mut Vec<u8>, key: &str, text: &str) {
     out.push(b',');

@@ -1,6 +1,6 @@
 //! The planner: from a request and a profile to the paths that answer it (contract §6, §7).
 
-use super::catalogue::{FormatOptions, Index, PathId, PathSpec, Profile, Target, TargetSet, index};
+use super::catalogue::{FormatOptions, Index, PathId, Profile, Target, TargetSet, index};
 use super::detect;
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
@@ -57,7 +57,8 @@ impl Plan {
         }
         let optional = optional.difference(requested);
         let overrides = overrides(index, request, requested.union(optional))?;
-        let options = FormatOptions::parse(profile.driver(), &request.format_options)
+        let driver = profile.driver().row();
+        let options = FormatOptions::parse(driver.name, driver.options, &request.format_options)
             .map_err(ProbeError::invalid)?;
         let mut plan = Self {
             requested,
@@ -113,34 +114,33 @@ impl Plan {
 
     /// The greedy choice of contract §7: cheapest per target, then more confident, then by id.
     fn choose(&mut self, profile: Profile) {
-        let usable: Vec<&PathSpec> = profile
-            .family()
-            .paths
-            .iter()
-            .map(|path| path.spec())
-            .filter(|path| path.min_level <= self.level)
-            .filter(|path| path.when.is_none_or(|when| when(&self.options)))
+        let usable: Vec<PathId> = profile
+            .paths()
+            .filter(|path| path.row().min_level <= self.level)
+            .filter(|path| path.row().when.is_none_or(|when| when(&self.options)))
             .collect();
         while let Some((path, covered)) = usable
             .iter()
-            .map(|path| (*path, self.covered(path, self.unsupported)))
+            .map(|path| (*path, self.covered(*path, self.unsupported)))
             .filter(|(_, covered)| !covered.is_empty())
             .min_by_key(|(path, covered)| {
-                let price = path.estimated_cost / u64::from(covered.len());
-                (price, std::cmp::Reverse(path.confidence), path.name)
+                let row = path.row();
+                let price = row.estimated_cost / u64::from(covered.len());
+                (price, std::cmp::Reverse(row.confidence), row.name)
             })
         {
-            self.paths.push(path.id);
-            self.estimated_cost += path.estimated_cost;
+            self.paths.push(path);
+            self.estimated_cost += path.row().estimated_cost;
             self.unsupported = self.unsupported.difference(covered);
         }
     }
 
     /// The targets of a set that a path yields with enough confidence.
-    fn covered(&self, path: &PathSpec, set: TargetSet) -> TargetSet {
-        let offered = path.targets.union(path.ours).intersection(set);
+    fn covered(&self, path: PathId, set: TargetSet) -> TargetSet {
+        let offered = path.yields().all().intersection(set);
+        let confidence = path.row().confidence;
         if self.overrides.is_empty() {
-            return if path.confidence >= self.floor {
+            return if confidence >= self.floor {
                 offered
             } else {
                 TargetSet::EMPTY
@@ -148,13 +148,13 @@ impl Plan {
         }
         offered
             .iter()
-            .filter(|target| path.confidence >= self.minimum(*target))
+            .filter(|target| confidence >= self.minimum(*target))
             .collect()
     }
 
     fn grant(&self, optional: TargetSet) -> TargetSet {
         self.paths.iter().fold(TargetSet::EMPTY, |set, path| {
-            set.union(self.covered(path.spec(), optional))
+            set.union(self.covered(*path, optional))
         })
     }
 }

@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use super::catalogue::{DriverId, PathId, Profile, Target, TargetSet};
+use super::catalogue::{PathId, Profile, Target, TargetSet};
 use super::detect;
-use super::driver::legacy::Legacy;
-use super::driver::pdf::Pdf;
-use super::driver::{Driver, Probe, iwork, ooxml};
+use super::driver::{self, Probe};
 use super::error::{ProbeError, Result};
-use super::findings::{Findings, Status};
+use super::findings::Findings;
 use super::meter::Meter;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
@@ -57,10 +55,8 @@ pub(crate) fn run(
     let options = prepared.options();
     let profile = detect::route(source, extension.as_deref(), options.level)?;
     let plan = prepared.plan(profile);
-    if profile.is_iwork() && (plan.is_err() || options.plan_only) {
-        // To route an iWork document means to look into its package (contract §3, §8), so what is
-        // wrong with that comes first, also where nothing would be executed.
-        iwork::check_package(source)?;
+    if plan.is_err() || options.plan_only {
+        driver::check_route(profile, source)?;
     }
     let plan = plan?;
     let mut findings = None;
@@ -75,7 +71,7 @@ pub(crate) fn run(
             paths: &plan.paths,
         };
         let mut found = Findings::new(plan.wanted());
-        if let Err(error) = execute(&probe, &mut found) {
+        if let Err(error) = driver::execute(&probe, &mut found) {
             if !error.is_budget() || !is_worth_reporting(&plan, &found) {
                 return Err(error);
             }
@@ -106,55 +102,6 @@ fn elapsed_ms(meter: &Meter) -> f64 {
     meter.elapsed().as_secs_f64() * 1000.0
 }
 
-fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
-    match probe.profile.driver() {
-        DriverId::Word => drive::<ooxml::Word<'_>>(probe, out),
-        DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
-        DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
-        DriverId::Pdf => drive::<Pdf<'_>>(probe, out),
-        DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
-        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
-            drive::<iwork::Iwork<'_>>(probe, out)
-        }
-    }
-}
-
-/// Runs the planned paths. A budget costs the path that met it, not the others (a part that is too
-/// large says nothing of the next one); the first such error is returned at the end.
-fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
-    let mut driver = D::open(probe)?;
-    let mut first_hit = None;
-    let mut paths = probe.paths.iter().copied();
-    while let Some(path) = paths.next() {
-        out.enter(path);
-        let ran = probe.meter().check_clock();
-        let Err(error) = ran.and_then(|()| driver.run(path, out)) else {
-            continue;
-        };
-        if !error.is_budget() {
-            return Err(first_hit.unwrap_or(error));
-        }
-        first_hit.get_or_insert(error);
-        give_up(path, out);
-        match driver.after_budget(probe) {
-            Ok(next) => driver = next,
-            Err(_) => {
-                paths.for_each(|path| give_up(path, out));
-                break;
-            }
-        }
-    }
-    first_hit.map_or(Ok(()), Err)
-}
-
-/// Says of everything that a path would have yielded that a budget stopped it.
-fn give_up(path: PathId, out: &mut Findings) {
-    out.enter(path);
-    for target in path.spec().targets.union(path.spec().ours).iter() {
-        out.no_value(target, Status::BudgetExceeded);
-    }
-}
-
 /// Whether there is anything beyond identity. If so, a probe that met a budget reports it and is
 /// partial; with nothing known, the probe is an error.
 fn is_worth_reporting(plan: &Plan, found: &Findings) -> bool {
@@ -164,10 +111,10 @@ fn is_worth_reporting(plan: &Plan, found: &Findings) -> bool {
 
 /// What is known of every input whose container could be opened: no result worth keeping by itself.
 const IDENTITY: TargetSet = PathId::OoxmlIdentity
-    .spec()
+    .yields()
     .targets
-    .union(PathId::PdfHeader.spec().targets)
-    .union(PathId::IworkIdentity.spec().targets)
+    .union(PathId::PdfHeader.yields().targets)
+    .union(PathId::IworkIdentity.yields().targets)
     .union(TargetSet::of(&[
         Target::OFFICE_LEGACY_KIND,
         Target::OFFICE_CFB_CONTAINER,

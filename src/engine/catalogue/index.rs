@@ -1,10 +1,11 @@
 //! What follows from the tables for one profile: names, applicability and selectors, computed once.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-use super::profiles::{Family, IDENTITY, SUMMARY};
-use super::{Profile, Target, TargetSet};
+use super::formats::{Families, Profile};
+use super::target::{Scope, TargetSpec};
+use super::{Target, TargetSet};
 use crate::contract::Level;
 
 /// Fixed extra aliases, set where their target is in the catalogue (contract §6.1).
@@ -42,37 +43,30 @@ pub(crate) struct Index {
 
 /// The index of a profile, made at its first use.
 pub(crate) fn index(profile: Profile) -> &'static Index {
-    static ALL: [LazyLock<Index>; Profile::COUNT] = {
-        macro_rules! lazy {
-            ($($profile:ident)*) => { [$(LazyLock::new(|| Index::new(Profile::$profile)),)*] };
-        }
-        lazy!(Pdf Docx Docm Dotx Dotm Xlsx Xlsm Xltx Xltm Xlsb Pptx Pptm Ppsx Ppsm Potx Potm Key
-            Numbers Pages Doc Xls Ppt EncryptedOoxml)
-    };
-    &ALL[profile as usize]
+    static ALL: [OnceLock<Index>; Profile::COUNT] = [const { OnceLock::new() }; Profile::COUNT];
+    ALL[profile as usize].get_or_init(|| Index::new(profile))
 }
 
 impl Index {
     fn new(profile: Profile) -> Self {
-        let catalogue: TargetSet = profile.targets().collect();
-        let (names, aliases) = names(catalogue, TargetSet::of(profile.family().our_targets));
         let family = profile.family();
+        let ours = select(|spec| spec.ours & family != 0);
+        let contract = select(|spec| spec.contract & family != 0);
+        let catalogue = contract.union(ours);
+        let (names, aliases) = names(contract, ours);
         let applicable = Level::ALL.map(|level| {
-            family
-                .paths
-                .iter()
-                .map(|path| path.spec())
-                .filter(|path| path.min_level <= level)
-                .fold(TargetSet::EMPTY, |set, path| set.union(path.targets))
-                .intersection(catalogue)
-                .iter()
-                .filter(|target| target.spec().min_level <= level)
-                .collect()
+            let paths = profile.paths();
+            let reached = paths
+                .filter(|path| path.row().min_level <= level)
+                .fold(TargetSet::EMPTY, |set, path| {
+                    set.union(path.yields().targets)
+                })
+                .intersection(catalogue);
+            filter(reached, |target| target.spec().min_level <= level)
         });
-        let ours = family
-            .paths
-            .iter()
-            .fold(TargetSet::EMPTY, |set, path| set.union(path.spec().ours))
+        let ours = profile
+            .paths()
+            .fold(TargetSet::EMPTY, |set, path| set.union(path.yields().ours))
             .intersection(catalogue)
             .difference(applicable[2]);
         Self {
@@ -82,6 +76,13 @@ impl Index {
             applicable,
             ours,
         }
+    }
+
+    /// All targets of the profile's catalogue: the contract's in table order, then ours.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = Target> {
+        let family = self.profile.family();
+        let contract = Target::in_table_order().filter(move |t| t.spec().contract & family != 0);
+        contract.chain(Target::in_table_order().filter(move |t| t.spec().ours & family != 0))
     }
 
     /// Finds a target by its id or an alias.
@@ -101,11 +102,10 @@ impl Index {
 
     /// The levels at which the target can be had.
     pub(crate) fn supported_levels(&self, target: Target) -> impl Iterator<Item = Level> {
-        let family = self.profile.family();
         Level::ALL.into_iter().filter(move |level| {
             target.spec().min_level <= *level
-                && family.paths.iter().map(|path| path.spec()).any(|path| {
-                    path.min_level <= *level && path.targets.union(path.ours).contains(target)
+                && self.profile.paths().any(|path| {
+                    path.row().min_level <= *level && path.yields().all().contains(target)
                 })
         })
     }
@@ -119,7 +119,7 @@ impl Index {
             "@default" => default(family, level),
             "@summary" if level == Level::Header => header(family),
             "@summary" => {
-                let more = TargetSet::of(SUMMARY).union(TargetSet::of(family.summary));
+                let more = select(|spec| spec.summary & family != 0);
                 header(family).union(more.intersection(applicable))
             }
             "@security" => filter(applicable, |target| target.id().starts_with("security.")),
@@ -134,9 +134,7 @@ impl Index {
                             | Target::PDF_REPAIRED
                     )
             }),
-            "@format" => filter(applicable, |target| {
-                target.spec().scope == super::targets::Scope::Format
-            }),
+            "@format" => filter(applicable, |target| target.spec().scope == Scope::Format),
             "@all" if level == Level::Deep => applicable.union(self.ours),
             "@all" => applicable,
             _ => return None,
@@ -150,8 +148,8 @@ type Aliases = HashMap<Target, Vec<&'static str>>;
 /// Names and aliases. An alias is the text after the last dot of an id, where it is unique among the
 /// contract's targets of the catalogue, and then among ours: a target of ours never takes an alias
 /// from the contract's.
-fn names(catalogue: TargetSet, ours: TargetSet) -> (Names, Aliases) {
-    let contract = catalogue.difference(ours);
+fn names(contract: TargetSet, ours: TargetSet) -> (Names, Aliases) {
+    let catalogue = contract.union(ours);
     let alone_in = |set: TargetSet, suffix: &str| {
         set.iter().filter(|other| other.suffix() == suffix).count() <= 1
     };
@@ -185,19 +183,20 @@ fn names(catalogue: TargetSet, ours: TargetSet) -> (Names, Aliases) {
     (names, aliases)
 }
 
-fn header(family: &Family) -> TargetSet {
-    TargetSet::of(IDENTITY).union(TargetSet::of(family.header))
+fn header(family: Families) -> TargetSet {
+    select(|spec| spec.is_identity || spec.header & family != 0)
 }
 
-fn default(family: &Family, level: Level) -> TargetSet {
-    let mut set = header(family);
-    if level >= Level::Metadata {
-        set = set.union(TargetSet::of(family.metadata_default));
-    }
-    if level >= Level::Deep {
-        set = set.union(TargetSet::of(family.deep_default));
-    }
-    set
+fn default(family: Families, level: Level) -> TargetSet {
+    header(family).union(select(|spec| {
+        level >= Level::Metadata && spec.default & family != 0
+            || level >= Level::Deep && spec.deep_default & family != 0
+    }))
+}
+
+fn select(keep: impl Fn(&TargetSpec) -> bool) -> TargetSet {
+    let all = (0..Target::COUNT).map(Target::from_index);
+    all.filter(|target| keep(target.spec())).collect()
 }
 
 fn filter(set: TargetSet, keep: impl Fn(Target) -> bool) -> TargetSet {

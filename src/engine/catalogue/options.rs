@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::DriverId;
-
 /// Which of two sources a fact may come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Way {
@@ -53,65 +51,99 @@ impl Default for FormatOptions {
     }
 }
 
-/// One row of `format_options` in the discovery output.
-#[derive(Debug)]
+/// One format option: how discovery describes it, and what it sets.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionSpec {
     pub(crate) key: &'static str,
     pub(crate) description: &'static str,
     pub(crate) default: &'static str,
     /// The accepted words; empty for a number.
     pub(crate) allowed: &'static [&'static str],
+    /// Applies an accepted word or a number; `false` for what is not a number.
+    set: fn(&mut FormatOptions, &str) -> bool,
 }
 
-/// The options of a driver.
-pub(crate) const fn specs(driver: DriverId) -> &'static [OptionSpec] {
-    match driver {
-        DriverId::Word => &[OptionSpec {
-            key: "word.statistics_path",
-            description: "Where word statistics may come from",
-            default: "auto",
-            allowed: &["auto", "app-properties", "document-xml"],
-        }],
-        DriverId::Excel => &[OptionSpec {
-            key: "excel.workbook_path",
-            description: "Where the sheet count may come from",
-            default: "auto",
-            allowed: &["auto", "xml", "inventory"],
-        }],
-        DriverId::Powerpoint => &[OptionSpec {
-            key: "powerpoint.slide_count_path",
-            description: "Where the slide count may come from",
-            default: "auto",
-            allowed: &["auto", "app-properties", "presentation-xml"],
-        }],
-        DriverId::Pdf => &[
-            OptionSpec {
-                key: "pdf.repair_xref",
-                description: "Whether damaged cross-reference data may be rebuilt",
-                default: "safe",
-                allowed: &["none", "safe"],
-            },
-            OptionSpec {
-                key: "pdf.max_objects",
-                description: "Most objects that a document may have",
-                default: "100000",
-                allowed: &[],
-            },
-        ],
-        _ => &[],
+pub(crate) const WORD_OPTIONS: &[OptionSpec] = &[OptionSpec {
+    key: "word.statistics_path",
+    description: "Where word statistics may come from",
+    default: "auto",
+    allowed: &["auto", "app-properties", "document-xml"],
+    set: |options, word| {
+        options.statistics_path = Way::between("app-properties", "document-xml", word);
+        true
+    },
+}];
+
+pub(crate) const EXCEL_OPTIONS: &[OptionSpec] = &[OptionSpec {
+    key: "excel.workbook_path",
+    description: "Where the sheet count may come from",
+    default: "auto",
+    allowed: &["auto", "xml", "inventory"],
+    set: |options, word| {
+        options.workbook_path = Way::between("inventory", "xml", word);
+        true
+    },
+}];
+
+pub(crate) const POWERPOINT_OPTIONS: &[OptionSpec] = &[OptionSpec {
+    key: "powerpoint.slide_count_path",
+    description: "Where the slide count may come from",
+    default: "auto",
+    allowed: &["auto", "app-properties", "presentation-xml"],
+    set: |options, word| {
+        options.slide_count_path = Way::between("app-properties", "presentation-xml", word);
+        true
+    },
+}];
+
+pub(crate) const PDF_OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "pdf.repair_xref",
+        description: "Whether damaged cross-reference data may be rebuilt",
+        default: "safe",
+        allowed: &["none", "safe"],
+        set: |options, word| {
+            options.repair_xref = word == "safe";
+            true
+        },
+    },
+    OptionSpec {
+        key: "pdf.max_objects",
+        description: "Most objects that a document may have",
+        default: "100000",
+        allowed: &[],
+        set: |options, number| {
+            number
+                .parse()
+                .map(|most| options.max_objects = most)
+                .is_ok()
+        },
+    },
+];
+
+impl Way {
+    fn between(saved: &str, content: &str, word: &str) -> Self {
+        if word == saved {
+            Self::Saved
+        } else if word == content {
+            Self::Content
+        } else {
+            Self::Auto
+        }
     }
 }
 
 impl FormatOptions {
-    /// Applies the options that were given for a driver, in byte order of their keys as spelled. A key without a dot is completed with the driver's namespace.
+    /// Applies the options that were given for a driver, in byte order of their keys as spelled. A key
+    /// without a dot is completed with the driver's namespace.
     ///
     /// # Errors
     /// A sentence for an `INVALID_REQUEST`; names are all judged before any value.
     pub(crate) fn parse(
-        driver: DriverId,
+        driver: &str,
+        specs: &[OptionSpec],
         given: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
-        let specs = specs(driver);
         let mut known = Vec::with_capacity(given.len());
         for (key, value) in given {
             let spec = find(specs, key).ok_or_else(|| {
@@ -121,10 +153,7 @@ impl FormatOptions {
                 } else {
                     keys.join(", ")
                 };
-                format!(
-                    "unknown format option {key:?} for driver {}: {accepted}",
-                    driver.as_str()
-                )
+                format!("unknown format option {key:?} for driver {driver}: {accepted}")
             })?;
             known.push((spec, value));
         }
@@ -147,22 +176,12 @@ impl FormatOptions {
                 spec.key
             )
         };
-        if !spec.allowed.is_empty() && !spec.allowed.contains(&value) {
-            return Err(refused());
+        let is_known = spec.allowed.is_empty() || spec.allowed.contains(&value);
+        if is_known && (spec.set)(self, value) {
+            Ok(())
+        } else {
+            Err(refused())
         }
-        let way = match value {
-            "app-properties" | "inventory" => Way::Saved,
-            "document-xml" | "xml" | "presentation-xml" => Way::Content,
-            _ => Way::Auto,
-        };
-        match spec.key {
-            "word.statistics_path" => self.statistics_path = way,
-            "excel.workbook_path" => self.workbook_path = way,
-            "powerpoint.slide_count_path" => self.slide_count_path = way,
-            "pdf.repair_xref" => self.repair_xref = value == "safe",
-            _ => self.max_objects = value.parse().map_err(|_| refused())?,
-        }
-        Ok(())
     }
 }
 
@@ -181,38 +200,38 @@ fn find<'s>(specs: &'s [OptionSpec], key: &str) -> Option<&'s OptionSpec> {
 mod tests {
     use super::*;
 
-    fn parse(driver: DriverId, pairs: &[(&str, &str)]) -> Result<FormatOptions, String> {
+    fn parse(specs: &[OptionSpec], pairs: &[(&str, &str)]) -> Result<FormatOptions, String> {
         let given = pairs
             .iter()
             .map(|(k, v)| ((*k).into(), (*v).into()))
             .collect();
-        FormatOptions::parse(driver, &given)
+        FormatOptions::parse("this", specs, &given)
     }
 
     #[test]
     fn both_spellings_are_known_and_the_later_pair_wins() {
         let options = parse(
-            DriverId::Pdf,
+            PDF_OPTIONS,
             &[("pdf.repair_xref", "safe"), ("repair_xref", "none")],
         )
         .unwrap();
         assert!(!options.repair_xref);
-        let options = parse(DriverId::Pdf, &[("max_objects", "7")]).unwrap();
+        let options = parse(PDF_OPTIONS, &[("max_objects", "7")]).unwrap();
         assert_eq!(options.max_objects, 7);
-        let options = parse(DriverId::Excel, &[("workbook_path", "inventory")]).unwrap();
+        let options = parse(EXCEL_OPTIONS, &[("workbook_path", "inventory")]).unwrap();
         assert_eq!(options.workbook_path, Way::Saved);
     }
 
     #[test]
     fn unknown_keys_and_values_are_refused_by_name() {
         let cases = [
-            (DriverId::Pdf, "statistics_path", "auto"),
-            (DriverId::Word, "statistics_path", "AUTO"),
-            (DriverId::Pdf, "max_objects", "-1"),
-            (DriverId::Pages, "anything", "x"),
+            (PDF_OPTIONS, "statistics_path", "auto"),
+            (WORD_OPTIONS, "statistics_path", "AUTO"),
+            (PDF_OPTIONS, "max_objects", "-1"),
+            (&[], "anything", "x"),
         ];
-        for (driver, key, value) in cases {
-            let refused = parse(driver, &[(key, value)]).unwrap_err();
+        for (specs, key, value) in cases {
+            let refused = parse(specs, &[(key, value)]).unwrap_err();
             assert!(refused.contains(key), "{refused}");
         }
     }

@@ -1,90 +1,37 @@
-//! Every target of the contract, and ours, in ascending order of its id.
+//! Every target, one row each: what it is, whose it is, which formats have it, which paths yield it and
+//! which selectors hold it. Everything else about targets is derived from here.
 //!
-//! The order is a promise: a [`Target`] compares like its id, so a walk over a [`TargetSet`] is the
-//! order of `results`. A test holds the table to it.
+//! Rows are in the order of the discovery output. A [`Target`] compares like its id, so a walk over a
+//! [`TargetSet`] is the order of `results`.
+//!
+//! To add a target: add a row, and [`put`] its value in a path of the driver.
 //!
 //! [`TargetSet`]: super::TargetSet
+//! [`put`]: crate::engine::findings::Findings::put
 
-use crate::contract::Level;
+use super::formats::{PathId::*, families::*};
+use super::target::ValueType::*;
+use super::target::{TargetSpec, ascending, common, format, office, ranks, sorted};
+use crate::contract::Level::*;
 
-/// A target, as an index into [`SPECS`].
+/// A target, as its place in the ascending order of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Target(u8);
-
-/// What kind of value a target has (`value_type` of the catalogue).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueType {
-    Text,
-    TextOrNull,
-    Bool,
-    BoolOrNull,
-    U64,
-    U64OrNull,
-    /// `string[]|null`: the spelling of the workbook targets.
-    StringsOrNull,
-    Texts,
-    TextsOrNull,
-    Objects,
-    Object,
-    ObjectOrNull,
-}
-
-impl ValueType {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "string",
-            Self::TextOrNull => "string|null",
-            Self::Bool => "bool",
-            Self::BoolOrNull => "bool|null",
-            Self::U64 => "u64",
-            Self::U64OrNull => "u64|null",
-            Self::StringsOrNull => "string[]|null",
-            Self::Texts => "array<string>",
-            Self::TextsOrNull => "array<string>|null",
-            Self::Objects => "array<object>",
-            Self::Object => "object",
-            Self::ObjectOrNull => "object|null",
-        }
-    }
-}
-
-/// Which part of the catalogue a target belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    Common,
-    Office,
-    Format,
-}
-
-impl Scope {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Common => "common",
-            Self::Office => "office",
-            Self::Format => "format",
-        }
-    }
-}
-
-/// One row of the catalogue.
-#[derive(Debug)]
-pub(crate) struct TargetSpec {
-    pub(crate) id: &'static str,
-    pub(crate) value_type: ValueType,
-    pub(crate) scope: Scope,
-    pub(crate) min_level: Level,
-    pub(crate) description: &'static str,
-}
+pub(crate) struct Target(u16);
 
 impl Target {
     /// How many targets there are.
-    pub(crate) const COUNT: usize = SPECS.len();
+    pub(crate) const COUNT: usize = ROWS.len();
 
     /// The target at an index below [`Target::COUNT`].
     pub(crate) const fn from_index(index: usize) -> Self {
         assert!(index < Self::COUNT);
-        #[expect(clippy::cast_possible_truncation, reason = "COUNT is below 256")]
-        Self(index as u8)
+        #[expect(clippy::cast_possible_truncation, reason = "COUNT is far below 65536")]
+        Self(index as u16)
+    }
+
+    /// The targets in the order of the table.
+    pub(crate) fn in_table_order() -> impl Iterator<Item = Self> {
+        RANKS.into_iter().map(Self)
     }
 
     pub(crate) const fn index(self) -> usize {
@@ -106,168 +53,336 @@ impl Target {
     }
 }
 
+const ORDER: [u16; Target::COUNT] = ascending(&ROWS);
+const RANKS: [u16; Target::COUNT] = ranks(ORDER);
+static SPECS: [TargetSpec; Target::COUNT] = sorted(&ROWS, ORDER);
+
 macro_rules! targets {
-    ($($name:ident = $id:literal, $value_type:ident, $scope:ident, $level:ident, $text:literal;)*) => {
+    ($($name:ident = $row:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the constants")]
-        #[repr(u8)]
-        enum Index { $($name,)* }
+        enum Position { $($name,)* }
 
         impl Target {
-            $(
-                #[doc = concat!("`", $id, "`: ", $text, ".")]
-                pub(crate) const $name: Self = Self(Index::$name as u8);
-            )*
+            $(pub(crate) const $name: Self = Self(RANKS[Position::$name as usize]);)*
         }
 
-        /// The catalogue, ascending by id.
-        pub(crate) static SPECS: &[TargetSpec] = &[
-            $(TargetSpec {
-                id: $id,
-                value_type: ValueType::$value_type,
-                scope: Scope::$scope,
-                min_level: Level::$level,
-                description: $text,
-            },)*
-        ];
+        const ROWS: [TargetSpec; [$(Position::$name,)*].len()] = [$($row,)*];
     };
 }
 
 targets! {
-    DOCUMENT_APPLICATION = "document.application", TextOrNull, Common, Metadata, "Program that wrote the document, as the document names it";
-    DOCUMENT_APPLICATION_VERSION = "document.application_version", TextOrNull, Common, Metadata, "Version of that program";
-    DOCUMENT_AUTHOR = "document.author", TextOrNull, Common, Metadata, "Author as recorded in the document's properties";
-    DOCUMENT_CREATED_AT = "document.created_at", TextOrNull, Common, Metadata, "Creation time as recorded, in the document's own notation";
-    DOCUMENT_DESCRIPTION = "document.description", TextOrNull, Common, Metadata, "Description or comments property";
-    DOCUMENT_EXTENSION = "document.extension", Text, Common, Header, "Extension of the input name, lower case, without the dot";
-    DOCUMENT_EXTENSION_MATCHES = "document.extension_matches", Bool, Common, Header, "Whether the extension fits what the container says it is";
-    DOCUMENT_FILE_SIZE = "document.file_size", U64, Common, Header, "Size of the input in bytes";
-    DOCUMENT_FORMAT = "document.format", Text, Common, Header, "Format family";
-    DOCUMENT_FORMAT_PROFILE = "document.format_profile", Text, Common, Header, "Exact profile, such as docx, xlsm or pdf";
-    DOCUMENT_KEYWORDS = "document.keywords", TextOrNull, Common, Metadata, "Keywords property";
-    DOCUMENT_LANGUAGE = "document.language", TextOrNull, Common, Metadata, "Language that the document declares";
-    DOCUMENT_LOCALE = "document.locale", TextOrNull, Common, Metadata, "Locale that the document declares";
-    DOCUMENT_MIME_TYPE = "document.mime_type", Text, Common, Header, "Media type of the profile";
-    DOCUMENT_MODIFIED_AT = "document.modified_at", TextOrNull, Common, Metadata, "Time of the last change as recorded, in the document's own notation";
-    DOCUMENT_SUBJECT = "document.subject", TextOrNull, Common, Metadata, "Subject property";
-    DOCUMENT_TITLE = "document.title", TextOrNull, Common, Metadata, "Title property";
-    EXCEL_BINARY_WORKBOOK = "excel.binary_workbook", Bool, Format, Metadata, "Whether the workbook is stored in a binary format";
-    EXCEL_CHART_PART_COUNT = "excel.chart_part_count", U64, Format, Metadata, "Chart parts in the package";
-    EXCEL_DEFINED_NAME_COUNT = "excel.defined_name_count", U64OrNull, Format, Metadata, "Names that the user defined in the workbook";
-    EXCEL_HIDDEN_SHEET_COUNT = "excel.hidden_sheet_count", U64OrNull, Format, Metadata, "Sheets that are hidden or very hidden";
-    EXCEL_IS_TEMPLATE = "excel.is_template", Bool, Format, Metadata, "Whether the file is a template";
-    EXCEL_PIVOT_TABLE_PART_COUNT = "excel.pivot_table_part_count", U64, Format, Metadata, "Pivot table parts in the package";
-    EXCEL_SHARED_STRING_COUNT = "excel.shared_string_count", U64OrNull, Format, Deep, "Distinct strings in the shared string table";
-    EXCEL_SHEET_COUNT = "excel.sheet_count", U64OrNull, Format, Metadata, "Sheets of every kind, hidden ones included";
-    EXCEL_SHEET_NAMES = "excel.sheet_names", StringsOrNull, Format, Metadata, "Names of the sheets in tab order";
-    EXCEL_TABLE_COUNT = "excel.table_count", U64OrNull, Format, Metadata, "Table (list object) parts";
-    EXCEL_UNIQUE_IMAGE_ASSET_COUNT = "excel.unique_image_asset_count", U64, Format, Metadata, "Distinct image parts";
-    IWORK_ALL_IWA_VALID = "iwork.all_iwa_valid", Bool, Format, Deep, "Whether every IWA component decodes";
-    IWORK_ARCHIVE_OBJECT_COUNT = "iwork.archive_object_count", U64, Format, Deep, "Archived objects in all IWA components";
-    IWORK_ASSET_TYPE_COUNTS = "iwork.asset_type_counts", Object, Format, Metadata, "Data assets by kind: audio, font, image, other, video";
-    IWORK_DATA_ASSET_BYTES = "iwork.data_asset_bytes", U64, Format, Metadata, "Total size of the data assets in bytes";
-    IWORK_DATA_ASSET_COUNT = "iwork.data_asset_count", U64, Format, Metadata, "Files under Data/";
-    IWORK_DOCUMENT_KIND = "iwork.document_kind", Text, Format, Header, "keynote, numbers or pages";
-    IWORK_FILE_FORMAT_VERSION = "iwork.file_format_version", TextOrNull, Format, Metadata, "Version of the file format";
-    IWORK_HAS_EXTERNAL_OR_MISSING_DATA = "iwork.has_external_or_missing_data", BoolOrNull, Format, Metadata, "Whether data is referenced outside the package or missing";
-    IWORK_HAS_PREVIEW = "iwork.has_preview", Bool, Format, Metadata, "Whether the package holds a preview image";
-    IWORK_IS_MULTI_PAGE = "iwork.is_multi_page", BoolOrNull, Format, Metadata, "Whether the document has more than one page";
-    IWORK_IWA_ENTRY_COUNT = "iwork.iwa_entry_count", U64, Format, Metadata, "IWA components in the package";
-    IWORK_MESSAGE_TYPE_COUNTS = "iwork.message_type_counts", Object, Format, Deep, "Archived messages by type number";
-    IWORK_OBJECT_TYPE_COUNTS = "iwork.object_type_counts", Object, Format, Deep, "Archived objects by kind";
-    IWORK_PACKAGE_ENTRY_COUNT = "iwork.package_entry_count", U64, Format, Metadata, "Entries in the package";
-    IWORK_PREVIEW_COUNT = "iwork.preview_count", U64, Format, Metadata, "Preview images in the package";
-    IWORK_PREVIEW_DIMENSIONS = "iwork.preview_dimensions", Object, Format, Metadata, "Pixel size of each preview image";
-    IWORK_PRODUCER_BUILD = "iwork.producer_build", TextOrNull, Format, Metadata, "Build of the application that saved the document last";
-    KEYNOTE_ASPECT_RATIO = "keynote.aspect_ratio", ObjectOrNull, Format, Deep, "Width to height of a slide";
-    KEYNOTE_HIDDEN_SLIDE_COUNT = "keynote.hidden_slide_count", U64, Format, Deep, "Slides that are skipped in the show";
-    KEYNOTE_MASTER_SLIDE_COUNT = "keynote.master_slide_count", U64, Format, Metadata, "Master or template slides";
-    KEYNOTE_ORIENTATION = "keynote.orientation", TextOrNull, Format, Deep, "landscape, portrait or square";
-    KEYNOTE_SLIDE_COUNT = "keynote.slide_count", U64, Format, Metadata, "Slides of the show";
-    KEYNOTE_SLIDE_SIZE = "keynote.slide_size", ObjectOrNull, Format, Deep, "Size of a slide in points";
-    KEYNOTE_SLIDES_WITH_BUILDS_COUNT = "keynote.slides_with_builds_count", U64, Format, Deep, "Slides with builds";
-    KEYNOTE_SLIDES_WITH_NOTES_COUNT = "keynote.slides_with_notes_count", U64, Format, Deep, "Slides with presenter notes";
-    KEYNOTE_SLIDES_WITH_TRANSITIONS_COUNT = "keynote.slides_with_transitions_count", U64, Format, Deep, "Slides with a transition";
-    KEYNOTE_TABLE_COMPONENT_COUNT = "keynote.table_component_count", U64, Format, Metadata, "Table tile components";
-    KEYNOTE_TABLE_COUNT = "keynote.table_count", U64, Format, Deep, "Tables on the slides";
-    NUMBERS_FILTERED_ROW_COUNT = "numbers.filtered_row_count", U64, Format, Deep, "Rows hidden by a filter, over all tables";
-    NUMBERS_FORMULA_DEFINITION_COUNT = "numbers.formula_definition_count", U64, Format, Deep, "Formula definitions over all tables";
-    NUMBERS_HIDDEN_COLUMN_COUNT = "numbers.hidden_column_count", U64, Format, Deep, "Hidden columns over all tables";
-    NUMBERS_HIDDEN_ROW_COUNT = "numbers.hidden_row_count", U64, Format, Deep, "Hidden rows over all tables";
-    NUMBERS_SHEET_COUNT = "numbers.sheet_count", U64OrNull, Format, Metadata, "Sheets";
-    NUMBERS_SHEET_NAMES = "numbers.sheet_names", TextsOrNull, Format, Metadata, "Names of the sheets in order";
-    NUMBERS_TABLE_COMPONENT_COUNT = "numbers.table_component_count", U64, Format, Metadata, "Table tile components";
-    NUMBERS_TABLE_COUNT = "numbers.table_count", U64, Format, Deep, "Tables";
-    NUMBERS_TABLE_DIMENSIONS = "numbers.table_dimensions", Objects, Format, Deep, "Rows, columns and hidden parts of each table";
-    OFFICE_CFB_CONTAINER = "office.cfb_container", Bool, Format, Header, "Whether the container is a compound file";
-    OFFICE_CFB_ENTRY_COUNT = "office.cfb_entry_count", U64, Format, Metadata, "Storages and streams in the compound file, the root included";
-    OFFICE_CONFORMANCE = "office.conformance", Text, Office, Metadata, "transitional or strict";
-    OFFICE_CONTENT_PROBE_SUPPORTED = "office.content_probe_supported", Bool, Format, Header, "Whether the content can be probed (not encrypted)";
-    OFFICE_CUSTOM_PROPERTIES = "office.custom_properties", Object, Office, Metadata, "Properties that users or programs added, by name, each value as written";
-    OFFICE_DOCUMENT_KIND = "office.document_kind", Text, Office, Header, "word, excel, powerpoint or encrypted";
-    OFFICE_LEGACY_KIND = "office.legacy_kind", Text, Format, Header, "doc, xls, ppt or encrypted-ooxml";
-    OFFICE_PACKAGE_ENTRY_COUNT = "office.package_entry_count", U64, Office, Metadata, "Entries in the package";
-    PAGES_ASPECT_RATIO = "pages.aspect_ratio", ObjectOrNull, Format, Deep, "Width to height of a page";
-    PAGES_BODY_PARAGRAPH_BREAK_COUNT = "pages.body_paragraph_break_count", U64OrNull, Format, Deep, "Paragraph breaks in the body text";
-    PAGES_BODY_TEXT_LENGTH = "pages.body_text_length", U64OrNull, Format, Deep, "Length of the body text in UTF-16 units";
-    PAGES_CACHED_PAGE_COUNT = "pages.cached_page_count", U64OrNull, Format, Deep, "Page count that the application saved";
-    PAGES_CHANGE_TRACKING_ENABLED = "pages.change_tracking_enabled", Bool, Format, Deep, "Whether changes are tracked";
-    PAGES_ORIENTATION = "pages.orientation", TextOrNull, Format, Deep, "landscape, portrait or square";
-    PAGES_PAGE_SIZE = "pages.page_size", ObjectOrNull, Format, Deep, "Size of a page in points";
-    PAGES_SECTION_COUNT = "pages.section_count", U64, Format, Deep, "Sections";
-    PAGES_SECTION_NAMES = "pages.section_names", Texts, Format, Deep, "Names of the sections";
-    PAGES_TABLE_COMPONENT_COUNT = "pages.table_component_count", U64, Format, Metadata, "Table tile components";
-    PAGES_TABLE_COUNT = "pages.table_count", U64, Format, Deep, "Tables";
-    PDF_ANNOTATION_COUNT = "pdf.annotation_count", U64OrNull, Format, Metadata, "Annotations on all pages";
-    PDF_ATTACHMENT_COUNT = "pdf.attachment_count", U64OrNull, Format, Metadata, "Embedded files";
-    PDF_CONFORMANCE = "pdf.conformance", Texts, Format, Metadata, "Standards that the document claims: PDF/A, PDF/UA, PDF/X";
-    PDF_FORM_FIELD_COUNT = "pdf.form_field_count", U64OrNull, Format, Metadata, "Terminal form fields";
-    PDF_HAS_OUTLINE = "pdf.has_outline", Bool, Format, Metadata, "Whether the document has bookmarks";
-    PDF_HAS_XMP = "pdf.has_xmp", Bool, Format, Metadata, "Whether the document has an XMP metadata stream";
-    PDF_IS_TAGGED = "pdf.is_tagged", Bool, Format, Metadata, "Whether the document says that it is tagged";
-    PDF_LINEARIZED = "pdf.linearized", Bool, Format, Header, "Whether the file is laid out for fast web view";
-    PDF_LINK_COUNT = "pdf.link_count", U64, Format, Metadata, "Link annotations on all pages";
-    PDF_OBJECT_COUNT = "pdf.object_count", U64OrNull, Format, Metadata, "Objects in use";
-    PDF_PAGE_COUNT = "pdf.page_count", U64OrNull, Format, Metadata, "Pages";
-    PDF_PAGE_SIZES = "pdf.page_sizes", Objects, Format, Metadata, "Distinct page sizes in points with the number of pages, the most frequent first";
-    PDF_REPAIRED = "pdf.repaired", Bool, Format, Metadata, "Whether the cross-reference data had to be rebuilt";
-    PDF_VERSION = "pdf.version", Text, Format, Header, "PDF version in force";
-    PDF_XREF_TYPE = "pdf.xref_type", Text, Format, Metadata, "table, stream or hybrid";
-    POWERPOINT_ASPECT_RATIO = "powerpoint.aspect_ratio", ObjectOrNull, Format, Metadata, "Width to height of a slide";
-    POWERPOINT_CHART_PART_COUNT = "powerpoint.chart_part_count", U64, Format, Metadata, "Chart parts in the package";
-    POWERPOINT_COMMENT_PART_COUNT = "powerpoint.comment_part_count", U64, Format, Metadata, "Comment parts in the package";
-    POWERPOINT_HIDDEN_SLIDE_COUNT = "powerpoint.hidden_slide_count", U64OrNull, Format, Metadata, "Slides that are hidden in the show";
-    POWERPOINT_LAYOUT_COUNT = "powerpoint.layout_count", U64OrNull, Format, Metadata, "Slide layouts";
-    POWERPOINT_MASTER_COUNT = "powerpoint.master_count", U64OrNull, Format, Metadata, "Slide masters";
-    POWERPOINT_NOTES_SLIDE_COUNT = "powerpoint.notes_slide_count", U64OrNull, Format, Metadata, "Slides with a notes page";
-    POWERPOINT_ORIENTATION = "powerpoint.orientation", TextOrNull, Format, Metadata, "landscape, portrait or square";
-    POWERPOINT_PRESENTATION_KIND = "powerpoint.presentation_kind", Text, Format, Metadata, "presentation, show or template";
-    POWERPOINT_SLIDE_COUNT = "powerpoint.slide_count", U64OrNull, Format, Metadata, "Slides of the show, hidden ones included";
-    POWERPOINT_SLIDE_SIZE = "powerpoint.slide_size", ObjectOrNull, Format, Metadata, "Size of a slide in EMU and points";
-    POWERPOINT_UNIQUE_IMAGE_ASSET_COUNT = "powerpoint.unique_image_asset_count", U64, Format, Metadata, "Distinct image parts";
-    POWERPOINT_UNIQUE_MEDIA_ASSET_COUNT = "powerpoint.unique_media_asset_count", U64, Format, Metadata, "Distinct audio and video parts";
-    QUALITY_CORRUPTED = "quality.corrupted", BoolOrNull, Common, Deep, "Whether parts of the document are damaged";
-    QUALITY_MISSING_ASSETS = "quality.missing_assets", BoolOrNull, Common, Deep, "Whether referenced assets are missing";
-    SECURITY_ACTIVE_CONTENT_RISK = "security.active_content_risk", TextOrNull, Common, Deep, "none, low, medium or high, judged by active content";
-    SECURITY_ENCRYPTED = "security.encrypted", Bool, Common, Header, "Whether the document is encrypted";
-    SECURITY_ENCRYPTION_ALGORITHM = "security.encryption_algorithm", TextOrNull, Common, Metadata, "Cipher that the document is encrypted with";
-    SECURITY_ENCRYPTION_KEY_BITS = "security.encryption_key_bits", U64OrNull, Common, Metadata, "Length of the encryption key in bits";
-    SECURITY_ENCRYPTION_SCHEME = "security.encryption_scheme", TextOrNull, Common, Metadata, "agile, standard, extensible, cryptoapi, rc4, xor or rights-management";
-    SECURITY_HAS_DIGITAL_SIGNATURE = "security.has_digital_signature", Bool, Common, Metadata, "Whether the document is signed";
-    SECURITY_HAS_EMBEDDED_FILES = "security.has_embedded_files", Bool, Common, Metadata, "Whether files or objects are embedded";
-    SECURITY_HAS_EXTERNAL_RELATIONSHIPS = "security.has_external_relationships", Bool, Common, Metadata, "Whether the document refers to resources outside itself";
-    SECURITY_HAS_JAVASCRIPT = "security.has_javascript", Bool, Common, Deep, "Whether the document holds JavaScript";
-    SECURITY_HAS_MACROS = "security.has_macros", Bool, Common, Metadata, "Whether the document holds macros";
-    SECURITY_PASSWORD_PROTECTED = "security.password_protected", BoolOrNull, Common, Metadata, "Whether a password is needed to open the document";
-    SECURITY_PASSWORD_TO_MODIFY = "security.password_to_modify", BoolOrNull, Common, Metadata, "Whether a password is asked for before the document may be changed";
-    SECURITY_SIGNATURE_COUNT = "security.signature_count", U64OrNull, Common, Deep, "Digital signatures";
-    WORD_CHARACTER_COUNT = "word.character_count", U64OrNull, Format, Metadata, "Characters as counted by the application or from the text";
-    WORD_COMMENT_PART_COUNT = "word.comment_part_count", U64, Format, Metadata, "Comment parts in the package";
-    WORD_IS_TEMPLATE = "word.is_template", Bool, Format, Metadata, "Whether the file is a template";
-    WORD_PAGE_COUNT = "word.page_count", U64OrNull, Format, Metadata, "Pages as counted by the application";
-    WORD_PARAGRAPH_COUNT = "word.paragraph_count", U64OrNull, Format, Metadata, "Paragraphs";
-    WORD_TABLE_COUNT = "word.table_count", U64OrNull, Format, Deep, "Tables";
-    WORD_UNIQUE_IMAGE_ASSET_COUNT = "word.unique_image_asset_count", U64, Format, Metadata, "Distinct image parts";
-    WORD_WORD_COUNT = "word.word_count", U64OrNull, Format, Metadata, "Words as counted by the application or from the text";
+    DOCUMENT_FORMAT = common("document.format", Text, Header, "Format family")
+        .contract(ANY).identity();
+    DOCUMENT_FORMAT_PROFILE = common("document.format_profile", Text, Header, "Exact profile, such as docx, xlsm or pdf")
+        .contract(ANY).identity();
+    DOCUMENT_MIME_TYPE = common("document.mime_type", Text, Header, "Media type of the profile")
+        .contract(ANY).identity();
+    DOCUMENT_FILE_SIZE = common("document.file_size", U64, Header, "Size of the input in bytes")
+        .contract(ANY).identity();
+    DOCUMENT_EXTENSION = common("document.extension", Text, Header, "Extension of the input name, lower case, without the dot")
+        .contract(ANY).identity();
+    DOCUMENT_EXTENSION_MATCHES = common("document.extension_matches", Bool, Header, "Whether the extension fits what the container says it is")
+        .contract(ANY).identity();
+    DOCUMENT_TITLE = common("document.title", TextOrNull, Metadata, "Title property")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation])
+        .default(PDF | OOXML | LEGACY).summary(ANY);
+    DOCUMENT_SUBJECT = common("document.subject", TextOrNull, Metadata, "Subject property")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_AUTHOR = common("document.author", TextOrNull, Metadata, "Author as recorded in the document's properties")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation])
+        .default(PDF | OOXML | LEGACY).summary(ANY);
+    DOCUMENT_KEYWORDS = common("document.keywords", TextOrNull, Metadata, "Keywords property")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_DESCRIPTION = common("document.description", TextOrNull, Metadata, "Description or comments property")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties]).by_ours(&[OfficeLegacySummaryInformation]);
+    DOCUMENT_CREATED_AT = common("document.created_at", TextOrNull, Metadata, "Creation time as recorded, in the document's own notation")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_MODIFIED_AT = common("document.modified_at", TextOrNull, Metadata, "Time of the last change as recorded, in the document's own notation")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_APPLICATION = common("document.application", TextOrNull, Metadata, "Program that wrote the document, as the document names it")
+        .contract(ANY)
+        .by(&[PdfInfoDictionary, OoxmlAppProperties, OfficeLegacySummaryInformation, IworkPackageInventory])
+        .default(ANY).summary(ANY);
+    DOCUMENT_APPLICATION_VERSION = common("document.application_version", TextOrNull, Metadata, "Version of that program")
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlAppProperties, IworkPackageMetadata])
+        .by_ours(&[OfficeLegacySummaryInformation]).default(IWORK).summary(ANY);
+    DOCUMENT_LANGUAGE = common("document.language", TextOrNull, Metadata, "Language that the document declares")
+        .contract(ANY).by(&[IworkPackageMetadata]).by_ours(&[PdfDocumentStructure]);
+    DOCUMENT_LOCALE = common("document.locale", TextOrNull, Metadata, "Locale that the document declares")
+        .contract(ANY).by(&[IworkPackageMetadata]);
+
+    SECURITY_ENCRYPTED = common("security.encrypted", Bool, Header, "Whether the document is encrypted")
+        .contract(ANY).by(&[PdfDocumentStructure, OoxmlIdentity, OfficeLegacyCfbInventory, IworkIdentity])
+        .header(OOXML | IWORK | LEGACY).default(PDF);
+    SECURITY_HAS_MACROS = common("security.has_macros", Bool, Metadata, "Whether the document holds macros")
+        .contract(ANY)
+        .by(&[PdfDocumentStructure, OoxmlPackageInventory, OfficeLegacyCfbInventory, IworkPackageInventory])
+        .default(OOXML | IWORK | LEGACY);
+    SECURITY_PASSWORD_PROTECTED = common("security.password_protected", BoolOrNull, Metadata, "Whether a password is needed to open the document")
+        .contract(ANY)
+        .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlReadabilitySecurity, OfficeLegacyCfbInventory, IworkPackageInventory]);
+    SECURITY_HAS_DIGITAL_SIGNATURE = common("security.has_digital_signature", Bool, Metadata, "Whether the document is signed")
+        .contract(ANY)
+        .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity])
+        .by_ours(&[OfficeLegacyCfbInventory]);
+    SECURITY_SIGNATURE_COUNT = common("security.signature_count", U64OrNull, Deep, "Digital signatures")
+        .contract(ANY).by(&[PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlDeepSecurity])
+        .by_ours(&[OfficeLegacyCfbInventory]);
+    SECURITY_HAS_JAVASCRIPT = common("security.has_javascript", Bool, Deep, "Whether the document holds JavaScript")
+        .contract(ANY).by(&[PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlDeepSecurity]);
+    SECURITY_HAS_EXTERNAL_RELATIONSHIPS = common("security.has_external_relationships", Bool, Metadata, "Whether the document refers to resources outside itself")
+        .contract(ANY)
+        .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity])
+        .by_ours(&[OfficeLegacyCfbInventory]);
+    SECURITY_HAS_EMBEDDED_FILES = common("security.has_embedded_files", Bool, Metadata, "Whether files or objects are embedded")
+        .contract(ANY)
+        .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity, OfficeLegacyCfbInventory]);
+    SECURITY_ACTIVE_CONTENT_RISK = common("security.active_content_risk", TextOrNull, Deep, "none, low, medium or high, judged by active content")
+        .contract(ANY).by(&[PdfActiveContentAssessment, OoxmlDeepSecurity]).by_ours(&[OfficeLegacyCfbInventory]);
+
+    QUALITY_CORRUPTED = common("quality.corrupted", BoolOrNull, Deep, "Whether parts of the document are damaged")
+        .contract(ANY).by(&[IworkIwaIntegrity, IworkIwaObjects]).by_ours(&[OfficeLegacyCfbInventory]);
+    QUALITY_MISSING_ASSETS = common("quality.missing_assets", BoolOrNull, Deep, "Whether referenced assets are missing")
+        .contract(ANY).by_ours(&[IworkIwaObjects]);
+
+    SECURITY_PASSWORD_TO_MODIFY = common("security.password_to_modify", BoolOrNull, Metadata, "Whether a password is asked for before the document may be changed")
+        .ours(LEGACY).by(&[OfficeLegacyCfbInventory]);
+    SECURITY_ENCRYPTION_ALGORITHM = common("security.encryption_algorithm", TextOrNull, Metadata, "Cipher that the document is encrypted with")
+        .ours(LEGACY).by(&[OfficeLegacyCfbInventory]);
+    SECURITY_ENCRYPTION_KEY_BITS = common("security.encryption_key_bits", U64OrNull, Metadata, "Length of the encryption key in bits")
+        .ours(LEGACY).by(&[OfficeLegacyCfbInventory]);
+    SECURITY_ENCRYPTION_SCHEME = common("security.encryption_scheme", TextOrNull, Metadata, "agile, standard, extensible, cryptoapi, rc4, xor or rights-management")
+        .ours(LEGACY).by(&[OfficeLegacyCfbInventory]);
+
+    OFFICE_DOCUMENT_KIND = office("office.document_kind", Text, Header, "word, excel, powerpoint or encrypted")
+        .contract(OOXML | LEGACY).by(&[OoxmlIdentity, OfficeLegacyCfbInventory]).header(OOXML | LEGACY);
+    OFFICE_PACKAGE_ENTRY_COUNT = office("office.package_entry_count", U64, Metadata, "Entries in the package")
+        .contract(OOXML).by(&[OoxmlPackageInventory]).default(OOXML);
+    OFFICE_CONFORMANCE = office("office.conformance", Text, Metadata, "transitional or strict")
+        .contract(OOXML).by(&[OoxmlPackageInventory]);
+    OFFICE_CUSTOM_PROPERTIES = office("office.custom_properties", Object, Metadata, "Properties that users or programs added, by name, each value as written")
+        .ours(OOXML).by(&[OoxmlAppProperties]);
+
+    OFFICE_LEGACY_KIND = format("office.legacy_kind", Text, Header, "doc, xls, ppt or encrypted-ooxml")
+        .contract(LEGACY).by(&[OfficeLegacyCfbInventory]).header(LEGACY);
+    OFFICE_CFB_CONTAINER = format("office.cfb_container", Bool, Header, "Whether the container is a compound file")
+        .contract(LEGACY).by(&[OfficeLegacyCfbInventory]).header(LEGACY);
+    OFFICE_CFB_ENTRY_COUNT = format("office.cfb_entry_count", U64, Metadata, "Storages and streams in the compound file, the root included")
+        .contract(LEGACY).by(&[OfficeLegacyCfbInventory]).default(LEGACY).summary(LEGACY);
+    OFFICE_CONTENT_PROBE_SUPPORTED = format("office.content_probe_supported", Bool, Header, "Whether the content can be probed (not encrypted)")
+        .contract(LEGACY).by(&[OfficeLegacyCfbInventory]).header(LEGACY);
+
+    PDF_VERSION = format("pdf.version", Text, Header, "PDF version in force")
+        .contract(PDF).by(&[PdfHeader]).header(PDF);
+    PDF_LINEARIZED = format("pdf.linearized", Bool, Header, "Whether the file is laid out for fast web view")
+        .contract(PDF).by(&[PdfHeader]).header(PDF);
+    PDF_PAGE_COUNT = format("pdf.page_count", U64OrNull, Metadata, "Pages")
+        .contract(PDF).by(&[PdfDocumentStructure]).default(PDF);
+    PDF_OBJECT_COUNT = format("pdf.object_count", U64OrNull, Metadata, "Objects in use")
+        .contract(PDF).by(&[PdfDocumentStructure]).default(PDF);
+    PDF_XREF_TYPE = format("pdf.xref_type", Text, Metadata, "table, stream or hybrid")
+        .contract(PDF).by(&[PdfDocumentStructure]).default(PDF);
+    PDF_REPAIRED = format("pdf.repaired", Bool, Metadata, "Whether the cross-reference data had to be rebuilt")
+        .contract(PDF).by(&[PdfDocumentStructure]).default(PDF);
+    PDF_ANNOTATION_COUNT = format("pdf.annotation_count", U64OrNull, Metadata, "Annotations on all pages")
+        .contract(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_FORM_FIELD_COUNT = format("pdf.form_field_count", U64OrNull, Metadata, "Terminal form fields")
+        .contract(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_ATTACHMENT_COUNT = format("pdf.attachment_count", U64OrNull, Metadata, "Embedded files")
+        .contract(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_HAS_XMP = format("pdf.has_xmp", Bool, Metadata, "Whether the document has an XMP metadata stream")
+        .contract(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_CONFORMANCE = format("pdf.conformance", Texts, Metadata, "Standards that the document claims: PDF/A, PDF/UA, PDF/X")
+        .ours(PDF).by(&[PdfInfoDictionary]);
+    PDF_HAS_OUTLINE = format("pdf.has_outline", Bool, Metadata, "Whether the document has bookmarks")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_IS_TAGGED = format("pdf.is_tagged", Bool, Metadata, "Whether the document says that it is tagged")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_LINK_COUNT = format("pdf.link_count", U64, Metadata, "Link annotations on all pages")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_PAGE_SIZES = format("pdf.page_sizes", Objects, Metadata, "Distinct page sizes in points with the number of pages, the most frequent first")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+
+    WORD_PAGE_COUNT = format("word.page_count", U64OrNull, Metadata, "Pages as counted by the application")
+        .contract(WORD | DOC).by(&[WordAppStatistics, OfficeLegacySummaryInformation, OfficeLegacyContentStatistics])
+        .default(WORD | DOC).summary(WORD);
+    WORD_WORD_COUNT = format("word.word_count", U64OrNull, Metadata, "Words as counted by the application or from the text")
+        .contract(WORD | DOC).by(&[WordAppStatistics, OfficeLegacySummaryInformation, OfficeLegacyContentStatistics])
+        .default(WORD | DOC).summary(WORD);
+    WORD_CHARACTER_COUNT = format("word.character_count", U64OrNull, Metadata, "Characters as counted by the application or from the text")
+        .contract(WORD | DOC).by(&[WordAppStatistics, OfficeLegacySummaryInformation, OfficeLegacyContentStatistics])
+        .default(DOC);
+    WORD_PARAGRAPH_COUNT = format("word.paragraph_count", U64OrNull, Metadata, "Paragraphs")
+        .contract(WORD | DOC).by(&[WordAppStatistics, WordDocumentStructure, OfficeLegacyContentStatistics])
+        .default(DOC).deep_default(WORD);
+    WORD_TABLE_COUNT = format("word.table_count", U64OrNull, Deep, "Tables")
+        .contract(WORD).by(&[WordDocumentStructure]).deep_default(WORD);
+    WORD_IS_TEMPLATE = format("word.is_template", Bool, Metadata, "Whether the file is a template")
+        .contract(WORD | DOC).by(&[WordProfile, OfficeLegacyContentStatistics]).default(WORD | DOC).summary(WORD);
+    WORD_UNIQUE_IMAGE_ASSET_COUNT = format("word.unique_image_asset_count", U64, Metadata, "Distinct image parts")
+        .contract(WORD).by(&[WordAssetInventory]);
+    WORD_COMMENT_PART_COUNT = format("word.comment_part_count", U64, Metadata, "Comment parts in the package")
+        .contract(WORD).by(&[WordAssetInventory]);
+
+    EXCEL_SHEET_COUNT = format("excel.sheet_count", U64OrNull, Metadata, "Sheets of every kind, hidden ones included")
+        .contract(EXCEL | XLS).by(&[ExcelWorkbookXml, ExcelWorksheetInventory, OfficeLegacyContentStatistics])
+        .default(EXCEL | XLS).summary(EXCEL);
+    EXCEL_SHEET_NAMES = format("excel.sheet_names", StringsOrNull, Metadata, "Names of the sheets in tab order")
+        .contract(EXCEL | XLS).by(&[ExcelWorkbookXml, OfficeLegacyContentStatistics]).default(EXCEL | XLS)
+        .summary(EXCEL);
+    EXCEL_HIDDEN_SHEET_COUNT = format("excel.hidden_sheet_count", U64OrNull, Metadata, "Sheets that are hidden or very hidden")
+        .contract(EXCEL).ours(XLS).by(&[ExcelWorkbookXml, OfficeLegacyContentStatistics]).default(EXCEL);
+    EXCEL_DEFINED_NAME_COUNT = format("excel.defined_name_count", U64OrNull, Metadata, "Names that the user defined in the workbook")
+        .contract(EXCEL).ours(XLS).by(&[ExcelWorkbookXml, OfficeLegacyContentStatistics]);
+    EXCEL_SHARED_STRING_COUNT = format("excel.shared_string_count", U64OrNull, Deep, "Distinct strings in the shared string table")
+        .contract(EXCEL).ours(XLS).by(&[ExcelSharedStrings, OfficeLegacyContentStatistics]).deep_default(EXCEL);
+    EXCEL_TABLE_COUNT = format("excel.table_count", U64OrNull, Metadata, "Table (list object) parts")
+        .contract(EXCEL).by(&[ExcelTableInventory]).default(EXCEL);
+    EXCEL_IS_TEMPLATE = format("excel.is_template", Bool, Metadata, "Whether the file is a template")
+        .contract(EXCEL | XLS).by(&[ExcelProfile, OfficeLegacyContentStatistics]).default(EXCEL | XLS).summary(EXCEL);
+    EXCEL_BINARY_WORKBOOK = format("excel.binary_workbook", Bool, Metadata, "Whether the workbook is stored in a binary format")
+        .contract(EXCEL | XLS).by(&[ExcelProfile, OfficeLegacyContentStatistics]).default(EXCEL | XLS).summary(EXCEL);
+    EXCEL_CHART_PART_COUNT = format("excel.chart_part_count", U64, Metadata, "Chart parts in the package")
+        .contract(EXCEL).by(&[ExcelAssetInventory]);
+    EXCEL_PIVOT_TABLE_PART_COUNT = format("excel.pivot_table_part_count", U64, Metadata, "Pivot table parts in the package")
+        .contract(EXCEL).by(&[ExcelAssetInventory]);
+    EXCEL_UNIQUE_IMAGE_ASSET_COUNT = format("excel.unique_image_asset_count", U64, Metadata, "Distinct image parts")
+        .contract(EXCEL).by(&[ExcelAssetInventory]);
+
+    POWERPOINT_SLIDE_COUNT = format("powerpoint.slide_count", U64OrNull, Metadata, "Slides of the show, hidden ones included")
+        .contract(POWERPOINT | PPT)
+        .by(&[PowerpointAppStatistics, PowerpointPresentationXml, OfficeLegacyContentStatistics])
+        .default(POWERPOINT | PPT).summary(POWERPOINT);
+    POWERPOINT_HIDDEN_SLIDE_COUNT = format("powerpoint.hidden_slide_count", U64OrNull, Metadata, "Slides that are hidden in the show")
+        .contract(POWERPOINT).ours(PPT).by(&[PowerpointPresentationXml, OfficeLegacyContentStatistics])
+        .default(POWERPOINT);
+    POWERPOINT_MASTER_COUNT = format("powerpoint.master_count", U64OrNull, Metadata, "Slide masters")
+        .contract(POWERPOINT).ours(PPT).by(&[PowerpointPartInventory, OfficeLegacyContentStatistics])
+        .default(POWERPOINT);
+    POWERPOINT_LAYOUT_COUNT = format("powerpoint.layout_count", U64OrNull, Metadata, "Slide layouts")
+        .contract(POWERPOINT).by(&[PowerpointPartInventory]).default(POWERPOINT);
+    POWERPOINT_NOTES_SLIDE_COUNT = format("powerpoint.notes_slide_count", U64OrNull, Metadata, "Slides with a notes page")
+        .contract(POWERPOINT | PPT).by(&[PowerpointPartInventory, OfficeLegacyContentStatistics]).default(PPT);
+    POWERPOINT_SLIDE_SIZE = format("powerpoint.slide_size", ObjectOrNull, Metadata, "Size of a slide in EMU and points")
+        .contract(POWERPOINT).ours(PPT).by(&[PowerpointPresentationXml, OfficeLegacyContentStatistics])
+        .default(POWERPOINT).summary(POWERPOINT);
+    POWERPOINT_ASPECT_RATIO = format("powerpoint.aspect_ratio", ObjectOrNull, Metadata, "Width to height of a slide")
+        .contract(POWERPOINT).ours(PPT).by(&[PowerpointPresentationXml, OfficeLegacyContentStatistics])
+        .default(POWERPOINT).summary(POWERPOINT);
+    POWERPOINT_ORIENTATION = format("powerpoint.orientation", TextOrNull, Metadata, "landscape, portrait or square")
+        .contract(POWERPOINT).ours(PPT).by(&[PowerpointPresentationXml, OfficeLegacyContentStatistics])
+        .default(POWERPOINT).summary(POWERPOINT);
+    POWERPOINT_PRESENTATION_KIND = format("powerpoint.presentation_kind", Text, Metadata, "presentation, show or template")
+        .contract(POWERPOINT | PPT).by(&[PowerpointProfile, OfficeLegacyContentStatistics]).default(POWERPOINT | PPT)
+        .summary(POWERPOINT);
+    POWERPOINT_CHART_PART_COUNT = format("powerpoint.chart_part_count", U64, Metadata, "Chart parts in the package")
+        .contract(POWERPOINT).by(&[PowerpointAssetInventory]);
+    POWERPOINT_UNIQUE_IMAGE_ASSET_COUNT = format("powerpoint.unique_image_asset_count", U64, Metadata, "Distinct image parts")
+        .contract(POWERPOINT).by(&[PowerpointAssetInventory]);
+    POWERPOINT_UNIQUE_MEDIA_ASSET_COUNT = format("powerpoint.unique_media_asset_count", U64, Metadata, "Distinct audio and video parts")
+        .contract(POWERPOINT).by(&[PowerpointAssetInventory]);
+    POWERPOINT_COMMENT_PART_COUNT = format("powerpoint.comment_part_count", U64, Metadata, "Comment parts in the package")
+        .contract(POWERPOINT).by(&[PowerpointAssetInventory]);
+
+    IWORK_DOCUMENT_KIND = format("iwork.document_kind", Text, Header, "keynote, numbers or pages")
+        .contract(IWORK).by(&[IworkIdentity]).header(IWORK);
+    IWORK_FILE_FORMAT_VERSION = format("iwork.file_format_version", TextOrNull, Metadata, "Version of the file format")
+        .contract(IWORK).by(&[IworkPackageMetadata]).default(IWORK);
+    IWORK_PRODUCER_BUILD = format("iwork.producer_build", TextOrNull, Metadata, "Build of the application that saved the document last")
+        .contract(IWORK).by(&[IworkPackageMetadata]);
+    IWORK_PACKAGE_ENTRY_COUNT = format("iwork.package_entry_count", U64, Metadata, "Entries in the package")
+        .contract(IWORK).by(&[IworkPackageInventory]).default(IWORK);
+    IWORK_IWA_ENTRY_COUNT = format("iwork.iwa_entry_count", U64, Metadata, "IWA components in the package")
+        .contract(IWORK).by(&[IworkPackageInventory]).default(IWORK);
+    IWORK_DATA_ASSET_COUNT = format("iwork.data_asset_count", U64, Metadata, "Files under Data/")
+        .contract(IWORK).by(&[IworkPackageInventory]).default(IWORK);
+    IWORK_DATA_ASSET_BYTES = format("iwork.data_asset_bytes", U64, Metadata, "Total size of the data assets in bytes")
+        .contract(IWORK).by(&[IworkPackageInventory]);
+    IWORK_ASSET_TYPE_COUNTS = format("iwork.asset_type_counts", Object, Metadata, "Data assets by kind: audio, font, image, other, video")
+        .contract(IWORK).by(&[IworkPackageInventory]);
+    IWORK_HAS_PREVIEW = format("iwork.has_preview", Bool, Metadata, "Whether the package holds a preview image")
+        .contract(IWORK).by(&[IworkPackageInventory]).default(IWORK).summary(IWORK);
+    IWORK_PREVIEW_COUNT = format("iwork.preview_count", U64, Metadata, "Preview images in the package")
+        .contract(IWORK).by(&[IworkPackageInventory]);
+    IWORK_PREVIEW_DIMENSIONS = format("iwork.preview_dimensions", Object, Metadata, "Pixel size of each preview image")
+        .contract(IWORK).by(&[IworkPreviewMetadata]);
+    IWORK_IS_MULTI_PAGE = format("iwork.is_multi_page", BoolOrNull, Metadata, "Whether the document has more than one page")
+        .contract(IWORK).by(&[IworkPackageMetadata]).default(IWORK).summary(PAGES);
+    IWORK_HAS_EXTERNAL_OR_MISSING_DATA = format("iwork.has_external_or_missing_data", BoolOrNull, Metadata, "Whether data is referenced outside the package or missing")
+        .contract(IWORK).by(&[IworkPackageMetadata]);
+    IWORK_ALL_IWA_VALID = format("iwork.all_iwa_valid", Bool, Deep, "Whether every IWA component decodes")
+        .contract(IWORK).by(&[IworkIwaIntegrity, IworkIwaObjects]);
+    IWORK_ARCHIVE_OBJECT_COUNT = format("iwork.archive_object_count", U64, Deep, "Archived objects in all IWA components")
+        .contract(IWORK).by(&[IworkIwaObjects]);
+    IWORK_MESSAGE_TYPE_COUNTS = format("iwork.message_type_counts", Object, Deep, "Archived messages by type number")
+        .contract(IWORK).by(&[IworkIwaObjects]);
+    IWORK_OBJECT_TYPE_COUNTS = format("iwork.object_type_counts", Object, Deep, "Archived objects by kind")
+        .contract(IWORK).by(&[IworkIwaObjects]);
+
+    KEYNOTE_SLIDE_COUNT = format("keynote.slide_count", U64, Metadata, "Slides of the show")
+        .contract(KEYNOTE).by(&[IworkPackageInventory]).default(KEYNOTE).summary(KEYNOTE);
+    KEYNOTE_MASTER_SLIDE_COUNT = format("keynote.master_slide_count", U64, Metadata, "Master or template slides")
+        .contract(KEYNOTE).by(&[IworkPackageInventory]).default(KEYNOTE);
+    KEYNOTE_TABLE_COMPONENT_COUNT = format("keynote.table_component_count", U64, Metadata, "Table tile components")
+        .contract(KEYNOTE).by(&[IworkPackageInventory]).default(KEYNOTE);
+    KEYNOTE_SLIDE_SIZE = format("keynote.slide_size", ObjectOrNull, Deep, "Size of a slide in points")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]).summary(KEYNOTE);
+    KEYNOTE_ASPECT_RATIO = format("keynote.aspect_ratio", ObjectOrNull, Deep, "Width to height of a slide")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]).summary(KEYNOTE);
+    KEYNOTE_ORIENTATION = format("keynote.orientation", TextOrNull, Deep, "landscape, portrait or square")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]).summary(KEYNOTE);
+    KEYNOTE_HIDDEN_SLIDE_COUNT = format("keynote.hidden_slide_count", U64, Deep, "Slides that are skipped in the show")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]).summary(KEYNOTE);
+    KEYNOTE_SLIDES_WITH_NOTES_COUNT = format("keynote.slides_with_notes_count", U64, Deep, "Slides with presenter notes")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]);
+    KEYNOTE_SLIDES_WITH_BUILDS_COUNT = format("keynote.slides_with_builds_count", U64, Deep, "Slides with builds")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]);
+    KEYNOTE_SLIDES_WITH_TRANSITIONS_COUNT = format("keynote.slides_with_transitions_count", U64, Deep, "Slides with a transition")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]);
+    KEYNOTE_TABLE_COUNT = format("keynote.table_count", U64, Deep, "Tables on the slides")
+        .contract(KEYNOTE).by(&[IworkIwaObjects]);
+
+    NUMBERS_SHEET_COUNT = format("numbers.sheet_count", U64OrNull, Metadata, "Sheets")
+        .contract(NUMBERS).by(&[IworkPackageInventory]).default(NUMBERS).summary(NUMBERS);
+    NUMBERS_SHEET_NAMES = format("numbers.sheet_names", TextsOrNull, Metadata, "Names of the sheets in order")
+        .contract(NUMBERS).by(&[IworkPackageInventory]).default(NUMBERS).summary(NUMBERS);
+    NUMBERS_TABLE_COMPONENT_COUNT = format("numbers.table_component_count", U64, Metadata, "Table tile components")
+        .contract(NUMBERS).by(&[IworkPackageInventory]).default(NUMBERS);
+    NUMBERS_TABLE_COUNT = format("numbers.table_count", U64, Deep, "Tables")
+        .contract(NUMBERS).by(&[IworkIwaObjects]).summary(NUMBERS);
+    NUMBERS_TABLE_DIMENSIONS = format("numbers.table_dimensions", Objects, Deep, "Rows, columns and hidden parts of each table")
+        .contract(NUMBERS).by(&[IworkIwaObjects]);
+    NUMBERS_HIDDEN_ROW_COUNT = format("numbers.hidden_row_count", U64, Deep, "Hidden rows over all tables")
+        .contract(NUMBERS).by(&[IworkIwaObjects]);
+    NUMBERS_HIDDEN_COLUMN_COUNT = format("numbers.hidden_column_count", U64, Deep, "Hidden columns over all tables")
+        .contract(NUMBERS).by(&[IworkIwaObjects]);
+    NUMBERS_FILTERED_ROW_COUNT = format("numbers.filtered_row_count", U64, Deep, "Rows hidden by a filter, over all tables")
+        .contract(NUMBERS).by(&[IworkIwaObjects]);
+    NUMBERS_FORMULA_DEFINITION_COUNT = format("numbers.formula_definition_count", U64, Deep, "Formula definitions over all tables")
+        .contract(NUMBERS).by(&[IworkIwaObjects]);
+
+    PAGES_TABLE_COMPONENT_COUNT = format("pages.table_component_count", U64, Metadata, "Table tile components")
+        .contract(PAGES).by(&[IworkPackageInventory]).default(PAGES);
+    PAGES_SECTION_COUNT = format("pages.section_count", U64, Deep, "Sections")
+        .contract(PAGES).by(&[IworkIwaObjects]).summary(PAGES);
+    PAGES_SECTION_NAMES = format("pages.section_names", Texts, Deep, "Names of the sections")
+        .contract(PAGES).by(&[IworkIwaObjects]);
+    PAGES_PAGE_SIZE = format("pages.page_size", ObjectOrNull, Deep, "Size of a page in points")
+        .contract(PAGES).by(&[IworkIwaObjects]).summary(PAGES);
+    PAGES_ASPECT_RATIO = format("pages.aspect_ratio", ObjectOrNull, Deep, "Width to height of a page")
+        .contract(PAGES).by(&[IworkIwaObjects]).summary(PAGES);
+    PAGES_ORIENTATION = format("pages.orientation", TextOrNull, Deep, "landscape, portrait or square")
+        .contract(PAGES).by(&[IworkIwaObjects]).summary(PAGES);
+    PAGES_CHANGE_TRACKING_ENABLED = format("pages.change_tracking_enabled", Bool, Deep, "Whether changes are tracked")
+        .contract(PAGES).by(&[IworkIwaObjects]);
+    PAGES_BODY_TEXT_LENGTH = format("pages.body_text_length", U64OrNull, Deep, "Length of the body text in UTF-16 units")
+        .contract(PAGES).by(&[IworkIwaObjects]);
+    PAGES_BODY_PARAGRAPH_BREAK_COUNT = format("pages.body_paragraph_break_count", U64OrNull, Deep, "Paragraph breaks in the body text")
+        .contract(PAGES).by(&[IworkIwaObjects]);
+    PAGES_CACHED_PAGE_COUNT = format("pages.cached_page_count", U64OrNull, Deep, "Page count that the application saved")
+        .contract(PAGES).by(&[IworkIwaObjects]).summary(PAGES);
+    PAGES_TABLE_COUNT = format("pages.table_count", U64, Deep, "Tables")
+        .contract(PAGES).by(&[IworkIwaObjects]);
 }
 
 #[cfg(test)]
@@ -275,14 +390,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_ascends_by_id() {
+    fn indices_ascend_with_ids_and_no_id_occurs_twice() {
         for pair in SPECS.windows(2) {
             assert!(
                 pair[0].id < pair[1].id,
-                "{} stands before {}",
+                "{} before {}",
                 pair[0].id,
                 pair[1].id
             );
+        }
+        assert_eq!(Target::DOCUMENT_TITLE.id(), "document.title");
+        assert_eq!(Target::in_table_order().count(), Target::COUNT);
+    }
+
+    #[test]
+    fn every_row_belongs_to_a_family_that_has_its_paths() {
+        for spec in &SPECS {
+            assert_eq!(spec.contract & spec.ours, 0, "{}", spec.id);
+            for path in spec.paths.iter().chain(spec.our_paths) {
+                let families = path.row().families;
+                assert_ne!(
+                    families & (spec.contract | spec.ours),
+                    0,
+                    "{} {path:?}",
+                    spec.id
+                );
+            }
         }
     }
 }

@@ -41,12 +41,8 @@ pub(crate) fn put(probe: &Probe<'_>, out: &mut Findings) {
     );
     // Routing is by extension and every container was verified before this, so what does not match
     // never gets here; the encrypted package matches whatever Office Open XML name it bears.
-    let matches = probe.profile == Profile::EncryptedOoxml
-        || spec.name == probe.extension
-        || matches!(
-            (spec.profile, probe.extension),
-            (Profile::Doc, "dot") | (Profile::Xls, "xlt") | (Profile::Ppt, "pps" | "pot")
-        );
+    let matches =
+        probe.profile == Profile::EncryptedOoxml || probe.profile.has_extension(probe.extension);
     out.put(
         Target::DOCUMENT_EXTENSION_MATCHES,
         matches,

@@ -7,13 +7,15 @@
 
 pub(crate) mod identity;
 pub(crate) mod iwork;
-pub(crate) mod legacy;
+mod legacy;
 pub(crate) mod ooxml;
-pub(crate) mod pdf;
+mod pdf;
 
-use super::catalogue::{FormatOptions, PathId, Profile};
+use self::legacy::Legacy;
+use self::pdf::Pdf;
+use super::catalogue::{DriverId, FormatOptions, PathId, Profile};
 use super::error::Result;
-use super::findings::Findings;
+use super::findings::{Findings, Status};
 use super::meter::Meter;
 use super::source::Source;
 use crate::contract::Level;
@@ -65,4 +67,69 @@ pub(crate) trait Driver<'p>: Sized {
     /// # Errors
     /// Budget errors, and what makes the whole probe meaningless.
     fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()>;
+}
+
+/// Runs the planned paths with the driver of the profile.
+///
+/// # Errors
+/// The first budget error, once all paths have had their turn; everything else at once.
+pub(crate) fn execute(probe: &Probe<'_>, out: &mut Findings) -> Result<()> {
+    match probe.profile.driver() {
+        DriverId::Word => drive::<ooxml::Word<'_>>(probe, out),
+        DriverId::Excel => drive::<ooxml::Excel<'_>>(probe, out),
+        DriverId::Powerpoint => drive::<ooxml::Powerpoint<'_>>(probe, out),
+        DriverId::Pdf => drive::<Pdf<'_>>(probe, out),
+        DriverId::OfficeLegacy => drive::<Legacy<'_>>(probe, out),
+        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => {
+            drive::<iwork::Iwork<'_>>(probe, out)
+        }
+    }
+}
+
+/// Looks into a container where routing includes that, although nothing will be executed: with iWork a
+/// damaged package is reported before a wrong request (contract §3, §8).
+///
+/// # Errors
+/// `MALFORMED_INPUT`, and budget errors.
+pub(crate) fn check_route(profile: Profile, source: &Source) -> Result<()> {
+    match profile.driver() {
+        DriverId::Keynote | DriverId::Numbers | DriverId::Pages => iwork::check_package(source),
+        _ => Ok(()),
+    }
+}
+
+/// A budget costs the path that met it, not the others: a part that is too large says nothing about the
+/// next one.
+fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
+    let mut driver = D::open(probe)?;
+    let mut first_hit = None;
+    let mut paths = probe.paths.iter().copied();
+    while let Some(path) = paths.next() {
+        out.enter(path);
+        let ran = probe.meter().check_clock();
+        let Err(error) = ran.and_then(|()| driver.run(path, out)) else {
+            continue;
+        };
+        if !error.is_budget() {
+            return Err(first_hit.unwrap_or(error));
+        }
+        first_hit.get_or_insert(error);
+        give_up(path, out);
+        match driver.after_budget(probe) {
+            Ok(next) => driver = next,
+            Err(_) => {
+                paths.for_each(|path| give_up(path, out));
+                break;
+            }
+        }
+    }
+    first_hit.map_or(Ok(()), Err)
+}
+
+/// Records for everything that a path would have yielded that a budget stopped it.
+fn give_up(path: PathId, out: &mut Findings) {
+    out.enter(path);
+    for target in path.yields().all().iter() {
+        out.no_value(target, Status::BudgetExceeded);
+    }
 }

@@ -181,8 +181,7 @@ impl Iwork<'_> {
 
     fn objects(&self, out: &mut Findings) {
         if self.is_encrypted {
-            let path = PathId::IworkIwaObjects.spec();
-            for target in path.targets.union(path.ours).iter() {
+            for target in PathId::IworkIwaObjects.yields().all().iter() {
                 out.unknown(target);
             }
             return;
