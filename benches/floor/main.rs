@@ -28,7 +28,7 @@ mod zip;
 
 use std::time::{Duration, Instant};
 
-use deckprobe_mcp::engine::Engine;
+use deckprobe_mcp::engine::Session;
 
 /// One document with its two ways.
 struct Case {
@@ -67,7 +67,7 @@ fn main() {
 
 /// Measures cases and prints the geometric mean of their ratios.
 fn group(title: &str, arguments: &[&str], cases: &[Case], verbose: bool) {
-    let mut engine = Engine::new(arguments.iter().copied()).unwrap();
+    let mut engine = Session::new(arguments.iter().copied()).unwrap();
     let mut logs = Vec::new();
     for case in cases {
         let (record, floor) = measure(&mut engine, case);
@@ -93,7 +93,7 @@ fn group(title: &str, arguments: &[&str], cases: &[Case], verbose: bool) {
 }
 
 /// The fastest of many turns of each, in seconds.
-fn measure(engine: &mut Engine, case: &Case) -> (f64, f64) {
+fn measure(engine: &mut Session, case: &Case) -> (f64, f64) {
     let mut out = Vec::new();
     let mut best = (f64::MAX, f64::MAX);
     let started = Instant::now();

@@ -20,7 +20,7 @@ pub(crate) fn built(directory: &Path) -> Vec<Case> {
 
 /// The packages of the shared corpus that the engine answers.
 pub(crate) fn corpus(shared: &Path) -> Vec<Case> {
-    let mut engine = deckprobe_mcp::engine::Engine::new(["-t", "@summary"]).unwrap();
+    let mut engine = deckprobe_mcp::engine::Session::new(["-t", "@summary"]).unwrap();
     let mut cases = Vec::new();
     for extension in [
         "docx", "docm", "dotx", "dotm", "xlsx", "xlsm", "xltx", "xltm", "xlsb", "pptx", "pptm",

@@ -27,7 +27,7 @@ pub(crate) fn built(directory: &Path) -> Vec<Case> {
 
 /// The files of the shared corpus that the engine answers and whose way to the catalogue is sound.
 pub(crate) fn corpus(shared: &Path, arguments: &[&str]) -> Vec<Case> {
-    let mut engine = deckprobe_mcp::engine::Engine::new(arguments.iter().copied()).unwrap();
+    let mut engine = deckprobe_mcp::engine::Session::new(arguments.iter().copied()).unwrap();
     let mut files: Vec<PathBuf> = std::fs::read_dir(shared.join("corpus/pdf"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use self::arguments::{Cli, Command};
 use super::discovery;
-use super::engine::{Engine, write_error};
 use super::error::ProbeError;
 use super::jsonl;
+use super::session::{Session, write_error};
 use super::source::{Source, SourceKind};
 use super::version::TOOL_VERSION;
 use crate::contract::{ErrorCode, ProbeOptions, SCHEMA_VERSION, indent};
@@ -80,9 +80,9 @@ fn run(cli: Cli, out: &mut Vec<u8>) -> u8 {
 }
 
 fn serve(options: ProbeOptions) -> u8 {
-    let mut engine = Engine::with_options(options);
+    let mut session = Session::with_options(options);
     match jsonl::run(
-        &mut engine,
+        &mut session,
         &mut io::stdin().lock(),
         &mut io::stdout().lock(),
     ) {
@@ -105,8 +105,8 @@ fn single(
     stdin_name: Option<String>,
     out: &mut Vec<u8>,
 ) -> u8 {
-    let mut engine = Engine::with_options(options);
-    engine.single(
+    let mut session = Session::with_options(options);
+    session.single(
         |options| {
             let limits = options.limits();
             let input = input.ok_or_else(|| {

@@ -4,14 +4,14 @@
 
 use super::container::{iwa, xml, zip};
 use super::driver::{iwork, ooxml};
-use super::engine::Engine;
 use super::jsonl;
+use super::session::Session;
 use super::source::{Source, SourceKind};
 use crate::contract::ProbeOptions;
 
 /// A warm engine that looks at everything.
 #[derive(Debug)]
-pub struct Prober(Engine);
+pub struct Prober(Session);
 
 impl Prober {
     /// An engine that answers `@all` at deep.
@@ -27,7 +27,7 @@ impl Prober {
     /// # Errors
     /// The message of the syntax error.
     pub fn with(options: &[&str]) -> Result<Self, String> {
-        Engine::new(options.iter().copied()).map(Self)
+        Session::new(options.iter().copied()).map(Self)
     }
 
     /// The reply for a document under a name.
@@ -50,10 +50,10 @@ impl Prober {
 
 /// The replies to a whole stream of records.
 pub fn stream(bytes: &[u8]) -> Vec<u8> {
-    let mut engine = Engine::with_options(ProbeOptions::default());
+    let mut session = Session::with_options(ProbeOptions::default());
     let mut out = Vec::new();
     // Neither end is a file or a pipe here.
-    let _infallible = jsonl::run(&mut engine, &mut &bytes[..], &mut out);
+    let _infallible = jsonl::run(&mut session, &mut &bytes[..], &mut out);
     out
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, ErrorKind, Write};
 
-use super::engine::{Engine, write_error};
 use super::error::ProbeError;
+use super::session::{Session, write_error};
 
 /// Longest line that is held: the largest payload of the deep budget as base64, and some. A longer
 /// one is refused and skipped; it is never held whole.
@@ -18,7 +18,7 @@ const KEPT_BYTES: usize = 1 << 20;
 /// # Errors
 /// Reading or writing failed. A closed output (`BrokenPipe`) is how a reader says that it is gone.
 pub(crate) fn run(
-    engine: &mut Engine,
+    session: &mut Session,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<u8> {
@@ -41,7 +41,7 @@ pub(crate) fn run(
             reply.push(b'\n');
             Some(status)
         } else {
-            engine.answer(&line, number, &mut reply)
+            session.answer(&line, number, &mut reply)
         };
         if let Some(status) = status {
             output.write_all(&reply)?;
@@ -102,11 +102,11 @@ mod tests {
     use crate::contract::ProbeOptions;
 
     fn run_on(input: &[u8]) -> (u8, Vec<String>) {
-        let mut engine = Engine::with_options(ProbeOptions::default());
+        let mut session = Session::with_options(ProbeOptions::default());
         let mut output = Vec::new();
         // A tiny buffer, so that lines arrive in pieces.
         let mut input = io::BufReader::with_capacity(3, input);
-        let worst = run(&mut engine, &mut input, &mut output).unwrap();
+        let worst = run(&mut session, &mut input, &mut output).unwrap();
         (
             worst,
             String::from_utf8(output)

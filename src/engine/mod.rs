@@ -4,17 +4,13 @@
 //! and drivers that read documents by position and within budgets. It never runs inside the
 //! supervising process.
 
+mod budget;
 mod catalogue;
 pub mod cli;
 mod container;
 mod detect;
 mod discovery;
 mod driver;
-#[allow(
-    clippy::module_inception,
-    reason = "the object that the module is about"
-)]
-mod engine;
 mod error;
 mod findings;
 #[doc(hidden)]
@@ -22,12 +18,12 @@ pub mod fuzzing;
 mod input;
 mod json;
 mod jsonl;
-mod meter;
 mod plan;
 mod probe;
 mod report;
+mod session;
 mod source;
 mod value;
 mod version;
 
-pub use engine::Engine;
+pub use session::Session;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use super::budget::Meter;
 use super::catalogue::{PathId, Profile, Target, TargetSet};
 use super::detect;
 use super::driver::{self, Probe};
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
-use super::meter::Meter;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
 use super::source::Source;

@@ -7,10 +7,10 @@ mod diagnostics;
 mod evidence;
 
 use self::evidence::Evidence;
+use super::budget::Cost;
 use super::catalogue::{DriverId, Profile, Target, TargetSet};
 use super::findings::Findings;
 use super::json;
-use super::meter::Cost;
 use super::plan::Plan;
 use super::source::Source;
 use super::version::TOOL_VERSION;

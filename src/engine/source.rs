@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
+use super::budget::Meter;
 use super::error::{ProbeError, Result};
-use super::meter::Meter;
 use crate::contract::Limits;
 
 /// Where the bytes came from (`input.source_kind`).

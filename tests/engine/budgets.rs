@@ -94,7 +94,7 @@ fn no_budget_is_ever_read_as_a_part_that_is_not_there() {
             let mut record = crate::harness::record("a.docx", &bytes);
             record["options"] = json!({"targets": ["title"], "budget": options});
             let mut out = Vec::new();
-            let mut engine = deckprobe_mcp::engine::Engine::new([""; 0]).unwrap();
+            let mut engine = deckprobe_mcp::engine::Session::new([""; 0]).unwrap();
             engine.answer(record.to_string().as_bytes(), 1, &mut out);
             let reply: Value = serde_json::from_slice(&out).unwrap();
             if reply["error"]["code"] == "BUDGET_EXCEEDED" {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use deckprobe_mcp::engine::Engine;
+use deckprobe_mcp::engine::Session;
 use serde_json::{Value, json};
 
 use crate::harness::{container_for, json_of, record, run, shared};
@@ -51,7 +51,7 @@ type Plan = Result<Value, String>;
 
 /// What the engine says: the parts of its plan, or the code of its error.
 fn answer(profile: &str, request: &Request) -> Plan {
-    let mut engine = Engine::new(request.argv()).unwrap();
+    let mut engine = Session::new(request.argv()).unwrap();
     let (name, bytes) = container_for(profile);
     let mut out = Vec::new();
     let line = record(&name, &bytes).to_string();

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 pub(crate) use self::chunks::{Decoder, Feed};
 pub(crate) use self::wire::{Broken, Field, Fields, Wire, text};
+use super::super::budget::Meter;
 use super::super::error::{ProbeError, Result};
-use super::super::meter::Meter;
 
 /// Most archives, and most messages, of one document (contract §9.7).
 const MAX_OBJECTS: u64 = 1_000_000;

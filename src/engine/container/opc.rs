@@ -12,8 +12,8 @@ pub(crate) use self::kind::{Kind, Main};
 pub(crate) use self::relationships::Relationship;
 use super::xml;
 use super::zip::{Archive, Beginning, Entry, Steps};
+use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 use crate::engine::source::Source;
 
 /// The name of the content type stream (10.1.2.1).

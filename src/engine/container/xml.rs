@@ -22,8 +22,8 @@ use self::attributes::Attributes;
 pub(crate) use self::encoding::decode;
 pub(crate) use self::names::Ns;
 pub(crate) use self::tag::Tag;
+use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// Most namespace declarations in scope at one place. Documents have up to about forty.
 const MAX_BINDINGS: usize = 512;

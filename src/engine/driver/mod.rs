@@ -13,10 +13,10 @@ mod pdf;
 
 use self::legacy::Legacy;
 use self::pdf::Pdf;
+use super::budget::Meter;
 use super::catalogue::{DriverId, FormatOptions, PathId, Profile};
 use super::error::Result;
 use super::findings::{Findings, Status};
-use super::meter::Meter;
 use super::source::Source;
 use crate::contract::Level;
 

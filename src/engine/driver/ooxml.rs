@@ -284,7 +284,7 @@ impl<'p> Office<'p> {
 /// For `fuzz/`: reads the records of a binary workbook.
 pub(crate) fn fuzz_binary_workbook(bytes: &[u8]) {
     let limits = crate::contract::Limits::of(crate::contract::Level::Metadata);
-    let meter = crate::engine::meter::Meter::start(limits);
+    let meter = crate::engine::budget::Meter::start(limits);
     let _any = sheets::binary::workbook(bytes, &meter);
     let _any = sheets::binary::shared_strings(bytes, &meter);
 }

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::chain::{Chain, Sectors};
+use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// Small reads are served from blocks of at least this many bytes, each read once as long as a caller
 /// stays near. A caller that goes on where a block ends gets larger ones.

@@ -1,9 +1,9 @@
 //! From the bytes of a component to its joined chunks.
 
 use super::malformed;
+use crate::engine::budget::Meter;
 use crate::engine::container::zip::EntryStream;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// Length of a chunk's header.
 const HEADER: usize = 4;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::{Kind, find};
+use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Xml};
 use crate::engine::container::zip::{Archive, Entry};
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// The kind of every entry of an archive.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Xml};
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// One relationship.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use rc4::Rc4;
 use sha2::{Sha256, Sha384, Sha512};
 
 use super::object::Ref;
+use crate::engine::budget::Meter;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// Whether strings and streams can be read.
 #[derive(Debug)]

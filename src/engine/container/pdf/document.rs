@@ -16,8 +16,8 @@ use super::store::Store;
 use super::text;
 use super::xref::{Entry, Kinds, Xref};
 use crate::contract::Level;
+use crate::engine::budget::Meter;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 use crate::engine::source::Source;
 
 /// How a document may be read.

@@ -6,8 +6,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::lexer::is_space;
 use super::object::hex_bytes;
+use crate::engine::budget::Meter;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// Room for output is made in steps of about this size, and never beyond the budget.
 const STEP: usize = 16 * 1024;

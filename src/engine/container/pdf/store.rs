@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::header::Header;
 use crate::contract::Level;
+use crate::engine::budget::Meter;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 use crate::engine::source::Source;
 
 /// A file up to this size is read at once: one system call is cheaper than the bytes it saves.

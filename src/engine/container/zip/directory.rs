@@ -5,8 +5,8 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::window::Window;
+use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 use crate::engine::source::Source;
 
 pub(super) const STORED: u16 = 0;

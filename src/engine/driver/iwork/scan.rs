@@ -8,10 +8,10 @@ use super::assets::Assets;
 use super::content::Content;
 use super::package::{Component, Package};
 use super::tables::Tables;
+use crate::engine::budget::Meter;
 use crate::engine::catalogue::Profile;
 use crate::engine::container::iwa::{self, Broken, Census, Decoder, Field, Fields, Visitor, Wire};
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// What is known of the components.
 pub(super) struct Scan {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::bytes::{u16_at, u32_at};
+use crate::engine::budget::Meter;
 use crate::engine::container::cfb::Stream;
 use crate::engine::container::xml::{self, Token, Xml};
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// Bytes of an `EncryptionInfo` stream that are looked at. Real ones have one or two kilobytes.
 const MAX_INFO: u64 = 64 * 1024;

@@ -59,7 +59,7 @@ fn first_branch<'t>(
 mod tests {
     use super::*;
     use crate::contract::{Level, Limits};
-    use crate::engine::meter::Meter;
+    use crate::engine::budget::Meter;
 
     fn children(body: &str) -> Vec<String> {
         let text = format!(

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::unless_damaged;
+use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// `docProps/core.xml`. A property that is absent or blank is `None`.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ pub(super) mod binary;
 
 use super::choice::each_child;
 use super::unless_damaged;
+use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Tag, Xml};
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 
 /// What a workbook part says. What could not be read to its end is `None`.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use memchr::memmem;
 
 use super::choice::each_child;
 use super::unless_damaged;
+use crate::engine::budget::Meter;
 use crate::engine::container::opc::{Kind, Package};
 use crate::engine::container::xml::{Ns, Xml};
 use crate::engine::container::zip::{Beginning, Entry, Steps};
 use crate::engine::error::{ProbeError, Result};
-use crate::engine::meter::Meter;
 use crate::engine::value::Value;
 
 /// Slides say on their start tag whether they are shown, which takes 180 to 350 packed bytes.

@@ -2,13 +2,13 @@
 
 use super::{Office, unless_damaged};
 use crate::contract::Confidence::{Exact, High};
+use crate::engine::budget::Meter;
 use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::driver::{Driver, Probe};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
-use crate::engine::meter::Meter;
 
 /// docx, docm, dotx and dotm.
 pub(crate) struct Word<'p>(Office<'p>);

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use self::walk::Walk;
+use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 /// A property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

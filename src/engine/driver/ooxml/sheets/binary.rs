@@ -2,8 +2,8 @@
 
 use super::biff12::{Records, wide_string};
 use super::{Sheets, Workbook};
+use crate::engine::budget::Meter;
 use crate::engine::error::Result;
-use crate::engine::meter::Meter;
 
 // Record types (2.3.2).
 const SST_ITEM: u16 = 19;

@@ -1,4 +1,4 @@
-//! The engine as an object: option sets in, reply lines out.
+//! A session of the engine: option sets in, reply lines out.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,14 +23,14 @@ const MAX_PREPARED_BYTES: usize = 16 << 10;
 /// It is single-threaded, keeps no state between records but the plans that it has made, and answers
 /// a panic inside one record with `PARSER_FAILURE`.
 #[derive(Debug)]
-pub struct Engine {
+pub struct Session {
     default: Rc<Prepared>,
     /// By the exact text of a record's `"options"`.
     by_options: HashMap<Box<str>, Rc<Prepared>>,
 }
 
-impl Engine {
-    /// An engine for the options of a command line, as `deckprobe --jsonl` takes them.
+impl Session {
+    /// A session with the options of a command line, as `deckprobe --jsonl` takes them.
     ///
     /// # Errors
     /// The message of the syntax error.
@@ -58,7 +58,7 @@ impl Engine {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let outcome = match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => return None,
-            Ok(text) => self.guarded(out, |engine, out| engine.record(text, number, out)),
+            Ok(text) => self.guarded(out, |session, out| session.record(text, number, out)),
             Err(error) => Err(ProbeError::io(
                 format_args!("line {number}"),
                 &std::io::Error::new(std::io::ErrorKind::InvalidData, error),
@@ -75,9 +75,9 @@ impl Engine {
         open: impl FnOnce(&ProbeOptions) -> Result<Source>,
         out: &mut Vec<u8>,
     ) -> u8 {
-        let outcome = self.guarded(out, |engine, out| {
-            let source = open(engine.default.options())?;
-            probe::run(&source, &engine.default, KeyOrder::Declared, out)
+        let outcome = self.guarded(out, |session, out| {
+            let source = open(session.default.options())?;
+            probe::run(&source, &session.default, KeyOrder::Declared, out)
         });
         outcome.unwrap_or_else(|error| write_error(&error, out))
     }
@@ -161,9 +161,9 @@ mod tests {
     use super::*;
 
     fn answer(line: &str) -> (Option<u8>, serde_json::Value) {
-        let mut engine = Engine::with_options(ProbeOptions::default());
+        let mut session = Session::with_options(ProbeOptions::default());
         let mut out = Vec::new();
-        let status = engine.answer(line.as_bytes(), 7, &mut out);
+        let status = session.answer(line.as_bytes(), 7, &mut out);
         assert!(status.is_none() || out.ends_with(b"\n"));
         (status, serde_json::from_slice(&out).unwrap_or_default())
     }
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn a_panic_costs_its_record_only_and_leaves_no_half_reply() {
-        let mut engine = Engine::with_options(ProbeOptions::default());
+        let mut session = Session::with_options(ProbeOptions::default());
         let mut out = b"before".to_vec();
-        let outcome = engine.guarded(&mut out, |_, out| {
+        let outcome = session.guarded(&mut out, |_, out| {
             out.extend_from_slice(b"half a reply");
             panic!("as a driver might")
         });
@@ -208,39 +208,44 @@ mod tests {
         assert_eq!(error.code(), crate::contract::ErrorCode::ParserFailure);
         assert!(error.message().starts_with("format parser failed: "));
         assert_eq!(out, b"before");
-        assert_eq!(engine.answer(b"{}", 1, &mut out), Some(1));
+        assert_eq!(session.answer(b"{}", 1, &mut out), Some(1));
     }
 
     #[test]
     fn a_line_that_is_not_utf8_costs_that_line_only() {
-        let mut engine = Engine::with_options(ProbeOptions::default());
+        let mut session = Session::with_options(ProbeOptions::default());
         let mut out = Vec::new();
-        assert_eq!(engine.answer(b"\"\xff\"\n", 1, &mut out), Some(2));
-        assert_eq!(engine.answer(b"{}\n", 2, &mut out), Some(1));
+        assert_eq!(session.answer(b"\"\xff\"\n", 1, &mut out), Some(2));
+        assert_eq!(session.answer(b"{}\n", 2, &mut out), Some(1));
         assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 2);
     }
 
     #[test]
     fn record_options_serve_one_record_only() {
-        let mut engine = Engine::with_options(ProbeOptions::default());
+        let mut session = Session::with_options(ProbeOptions::default());
         let with =
             r#"{"name":"a.docx","base64":"UEsDBAAAAAA=","options":{"targets":["nonsense"]}}"#;
         let without = r#"{"name":"a.pdf","base64":"AAAA"}"#;
         let mut out = Vec::new();
-        engine.answer(with.as_bytes(), 1, &mut out);
-        engine.answer(without.as_bytes(), 2, &mut out);
+        session.answer(with.as_bytes(), 1, &mut out);
+        session.answer(without.as_bytes(), 2, &mut out);
         let text = String::from_utf8(out).unwrap();
         let (first, second) = text.split_once('\n').unwrap();
         assert!(first.contains("unsupported target: nonsense"), "{first}");
         assert!(second.contains("MALFORMED_INPUT"), "{second}");
         for n in 0..10 * MAX_PREPARED {
             let line = format!(r#"{{"path":"/x","options":{{"budget":{{"timeout_ms":{n}}}}}}}"#);
-            engine.answer(line.as_bytes(), 1, &mut Vec::new());
+            session.answer(line.as_bytes(), 1, &mut Vec::new());
         }
-        assert!(engine.by_options.len() <= MAX_PREPARED);
+        assert!(session.by_options.len() <= MAX_PREPARED);
         let long = "title,".repeat(MAX_PREPARED_BYTES);
         let line = format!(r#"{{"path":"/x","options":{{"targets":["{long}"]}}}}"#);
-        engine.answer(line.as_bytes(), 1, &mut Vec::new());
-        assert!(engine.by_options.keys().all(|text| text.len() < long.len()));
+        session.answer(line.as_bytes(), 1, &mut Vec::new());
+        assert!(
+            session
+                .by_options
+                .keys()
+                .all(|text| text.len() < long.len())
+        );
     }
 }
