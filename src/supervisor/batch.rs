@@ -9,9 +9,12 @@ use tracing::Instrument;
 
 use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 
-use super::admission::{AdmissionError, BatchPlace};
-use super::core::Core;
+use super::dispatcher::{Dispatcher, Plan, Turn, record_span};
+use super::failure::AdmissionError;
 use super::fair_queue::Lane;
+use super::pool::BatchSeat;
+use super::pool_state::Arrival;
+use super::stats::Ended;
 
 /// Replies that may lie ready for a slow consumer. Beyond this, no further record starts.
 const READY: usize = 32;
@@ -23,101 +26,132 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The next reply and the place of its record in the input; `None` after the last.
+    /// The next reply and the position of its record in the input; `None` after the last.
     pub async fn next(&mut self) -> Option<(usize, Reply)> {
         self.replies.recv().await
     }
-}
 
-impl Core {
     /// Starts a batch. Records are taken from the iterator as their turns come.
-    pub(super) fn batch<I>(
-        self: &Arc<Self>,
+    pub(super) fn start<I>(
+        dispatcher: &Arc<Dispatcher>,
         records: I,
         options: ProbeOptions,
-    ) -> Result<Batch, Envelope>
+    ) -> Result<Self, Envelope>
     where
         I: Iterator<Item = Result<Record, Envelope>> + Send + 'static,
     {
-        let place = self
-            .admission
-            .enter_batch()
-            .map_err(|refusal| refusal.envelope())?;
+        let seat = dispatcher.pool.take_batch_seat();
+        let seat = seat.map_err(|refusal| refusal.envelope())?;
         let (sender, replies) = mpsc::channel(READY);
         let cancel = CancellationToken::new();
-        let work = Arc::clone(self).run_batch(records, options.into(), sender, place);
-        self.calls
+        let run = Run {
+            dispatcher: Arc::clone(dispatcher),
+            options: Arc::new(options),
+            running: JoinSet::new(),
+        };
+        let work = run.run(records, sender, seat);
+        dispatcher
+            .calls
             .spawn(cancel.clone().run_until_cancelled_owned(work));
-        Ok(Batch {
+        Ok(Self {
             replies,
             _cancel_on_drop: cancel.drop_guard(),
         })
     }
+}
 
-    async fn run_batch<I>(
-        self: Arc<Self>,
-        records: I,
-        options: Arc<ProbeOptions>,
-        sender: mpsc::Sender<(usize, Reply)>,
-        place: BatchPlace,
-    ) where
+/// A batch under way. Dropping it, when the batch is cancelled, cancels every record in it.
+struct Run {
+    dispatcher: Arc<Dispatcher>,
+    options: Arc<ProbeOptions>,
+    running: JoinSet<()>,
+}
+
+impl Run {
+    async fn run<I>(mut self, records: I, sender: mpsc::Sender<(usize, Reply)>, seat: BatchSeat)
+    where
         I: Iterator<Item = Result<Record, Envelope>> + Send + 'static,
     {
-        // Dropping the set, when the batch is cancelled, cancels every record in it.
-        let mut running = JoinSet::new();
+        // Once a turn was refused, so is the rest of the batch.
         let mut refused: Option<AdmissionError> = None;
         for (index, record) in records.enumerate() {
-            while running.try_join_next().is_some() {}
-            // Room for the reply first: a slow consumer holds no permit and no child.
+            // Room for the reply first: a slow consumer holds no place and no child.
             let Ok(room) = sender.clone().reserve_owned().await else {
                 return;
             };
-            let answer = |envelope: &Envelope| (index, self.reply(envelope));
             let record = match record {
                 Ok(record) => record,
                 Err(envelope) => {
-                    room.send(answer(&envelope));
+                    room.send((index, self.dispatcher.reply(&envelope)));
                     continue;
                 }
             };
-            let permit = match &refused {
-                Some(refusal) => Err(refusal.clone()),
-                None => self.batch_turn(&running).await,
+            let turn = match &refused {
+                Some(refusal) => Err(Stopped::Refused(refusal.clone())),
+                None => self.turn().await,
             };
-            let permit = match permit {
-                Ok(permit) => permit,
-                Err(refusal) => {
-                    let reply = answer(&refusal.envelope());
-                    self.stats.count_outcome(super::stats::Ended::of(&reply.1));
-                    room.send(reply);
-                    refused = Some(refusal);
+            let (plan, turn) = match turn {
+                Ok(granted) => granted,
+                Err(stopped) => {
+                    let reply = match stopped {
+                        Stopped::NoEngine(reply) => reply,
+                        Stopped::Refused(refusal) => {
+                            let reply = self.dispatcher.reply(&refusal.envelope());
+                            refused = Some(refusal);
+                            reply
+                        }
+                    };
+                    self.dispatcher.stats.count_outcome(Ended::of(&reply));
+                    room.send((index, reply));
                     continue;
                 }
             };
-            let (core, options) = (Arc::clone(&self), Arc::clone(&options));
-            running.spawn(async move {
-                let tally = super::OutcomeGuard { core: &core };
-                let run = core.run(&record, &options, permit, tally);
-                let reply = run.instrument(super::record_span()).await;
+            let (dispatcher, options) = (Arc::clone(&self.dispatcher), Arc::clone(&self.options));
+            self.running.spawn(async move {
+                let run = dispatcher.run_counted(&record, &options, plan, turn);
+                let reply = run.instrument(record_span()).await;
                 room.send((index, reply));
             });
         }
-        drop(place);
-        while running.join_next().await.is_some() {}
+        drop(seat);
+        while self.running.join_next().await.is_some() {}
     }
 
-    /// A permit for the next record. While others of the batch run, waiting has no limit of its own:
-    /// they have. Alone, it gives up as a single call does, and the rest of the batch with it.
-    async fn batch_turn(
-        self: &Arc<Self>,
-        running: &JoinSet<()>,
-    ) -> Result<super::admission::Permit, AdmissionError> {
+    /// The turn of the next record. While others of the batch run, waiting has no limit of its own:
+    /// they have. Alone, it gives up as a single call does.
+    async fn turn(&mut self) -> Result<(Plan, Turn), Stopped> {
+        let plan = match self.dispatcher.plan_now(&self.options) {
+            Some(plan) => plan,
+            None => {
+                let plan = self.dispatcher.plan(&self.options).await;
+                let no_engine = plan.map_err(|e| e.reply(&self.dispatcher.tool_version()));
+                no_engine.map_err(Stopped::NoEngine)?
+            }
+        };
+        let longest = self.dispatcher.settings.queue_timeout;
         loop {
-            let longest = self.settings.queue_timeout;
-            match self.admission.acquire(Lane::Batch, longest).await {
-                Err(AdmissionError::WaitedTooLong { .. }) if !running.is_empty() => {}
-                other => return other,
+            let turn = self
+                .dispatcher
+                .turn(&plan, Lane::Batch, Arrival::Inside, longest);
+            match turn.await {
+                Ok(turn) => return Ok((plan, turn)),
+                Err(AdmissionError::WaitedTooLong { .. }) if self.others_run() => {}
+                Err(refusal) => return Err(Stopped::Refused(refusal)),
             }
         }
     }
+
+    fn others_run(&mut self) -> bool {
+        // A record that has finished counts as running until it is joined.
+        while self.running.try_join_next().is_some() {}
+        !self.running.is_empty()
+    }
+}
+
+/// Why a record of a batch got no turn.
+enum Stopped {
+    /// There is no engine: this record fails, the next one may not.
+    NoEngine(Reply),
+    /// The pool refused it, and with it the rest of the batch.
+    Refused(AdmissionError),
 }

@@ -1,6 +1,6 @@
 //! The circuit breaker: one gate for all starts of the engine.
 //!
-//! Only failed starts move it. The first start after good times is never delayed. After a failure
+//! Only failed starts move it. While starts succeed, none is delayed. After a failure
 //! the next start waits (exponential backoff with full jitter); too many failures in a short time
 //! open the gate, and while it is open calls fail fast with the last reason. After the backoff one
 //! trial start is let through, and its success closes the gate for everyone.
@@ -8,6 +8,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::select;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::StartError;
 
 const BASE: Duration = Duration::from_millis(100);
 const CAP: Duration = Duration::from_secs(30);
@@ -34,9 +40,9 @@ struct State {
     last_reason: String,
 }
 
-/// What a caller that wants to start a child is told.
+/// The answer to a caller that wants to start a child.
 pub(super) enum Verdict {
-    /// Start, and tell the gate how it went.
+    /// Start, and report how it went.
     Start(Attempt),
     /// StopSignal again after this time.
     Wait(Duration),
@@ -52,8 +58,8 @@ pub(super) enum Verdict {
 /// A start under way. Dropped without a verdict (its caller was cancelled) it changes nothing.
 pub(super) struct Attempt {
     breaker: Arc<Breaker>,
+    /// The one start that is let through after a failure.
     trial: bool,
-    settled: bool,
 }
 
 /// What the snapshot shows.
@@ -94,8 +100,39 @@ impl Breaker {
         Verdict::Start(Attempt {
             breaker: Arc::clone(self),
             trial: state.streak > 0,
-            settled: false,
         })
+    }
+
+    /// Waits until a start is let through, at most as long as a start may take: starts that hang are
+    /// tried one after the other.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        longest: Duration,
+        closing: &CancellationToken,
+    ) -> Result<Attempt, StartError> {
+        let begun = Instant::now();
+        loop {
+            if closing.is_cancelled() {
+                return Err(StartError::ShuttingDown);
+            }
+            match self.ask(Instant::now()) {
+                Verdict::Start(attempt) => return Ok(attempt),
+                Verdict::Refuse { reason, retry_in } => {
+                    return Err(StartError::HeldBack { reason, retry_in });
+                }
+                Verdict::Wait(wait) if begun.elapsed() >= longest => {
+                    let reason = self.view(Instant::now()).last_reason;
+                    return Err(StartError::HeldBack {
+                        reason: reason.unwrap_or_else(|| "the engine does not start".to_owned()),
+                        retry_in: wait,
+                    });
+                }
+                Verdict::Wait(wait) => select! {
+                    () = closing.cancelled() => return Err(StartError::ShuttingDown),
+                    () = sleep(wait) => {}
+                },
+            }
+        }
     }
 
     pub(super) fn view(&self, now: Instant) -> BreakerView {
@@ -115,8 +152,10 @@ impl Breaker {
         }
     }
 
-    fn failed(&self, now: Instant, reason: &str, jitter: f64) {
+    fn failed(&self, trial: bool, now: Instant, reason: &str, jitter: f64) {
         let mut state = self.lock();
+        // In the same step: nobody may be let through between the end of a trial and its verdict.
+        state.trial &= !trial;
         state.failures.push_back(now);
         state.forget_old(now);
         state.streak = state.streak.saturating_add(1);
@@ -140,8 +179,9 @@ impl Breaker {
         state.not_before = now.checked_add(ceiling.mul_f64(share));
     }
 
-    fn succeeded(&self) {
+    fn succeeded(&self, trial: bool) {
         let mut state = self.lock();
+        state.trial &= !trial;
         if state.open {
             tracing::info!("the engine starts again");
         }
@@ -173,28 +213,26 @@ impl State {
 impl Attempt {
     /// The child answered.
     pub(super) fn succeeded(mut self) {
-        self.settle();
-        self.breaker.succeeded();
+        let trial = std::mem::take(&mut self.trial);
+        self.breaker.succeeded(trial);
     }
 
     /// There is no child, or it ended before it answered anything.
-    pub(super) fn failed(mut self, reason: &str) {
-        self.settle();
-        self.breaker.failed(Instant::now(), reason, fastrand::f64());
+    pub(super) fn failed(self, reason: &str) {
+        self.failed_at(Instant::now(), reason, fastrand::f64());
     }
 
-    fn settle(&mut self) {
-        self.settled = true;
-        if self.trial {
-            self.breaker.lock().trial = false;
-        }
+    fn failed_at(mut self, now: Instant, reason: &str, jitter: f64) {
+        let trial = std::mem::take(&mut self.trial);
+        self.breaker.failed(trial, now, reason, jitter);
     }
 }
 
 impl Drop for Attempt {
+    /// Without a verdict: another trial may be made.
     fn drop(&mut self) {
-        if !self.settled {
-            self.settle();
+        if self.trial {
+            self.breaker.lock().trial = false;
         }
     }
 }
@@ -210,10 +248,8 @@ mod tests {
         }
     }
 
-    /// Settles an attempt at a chosen time with a chosen jitter.
-    fn fail(mut attempt: Attempt, now: Instant, jitter: f64) {
-        attempt.settle();
-        attempt.breaker.failed(now, "no such program", jitter);
+    fn fail(attempt: Attempt, now: Instant, jitter: f64) {
+        attempt.failed_at(now, "no such program", jitter);
     }
 
     #[test]

@@ -1,39 +1,63 @@
 //! One engine process: its pipes, its exit, and the exchange of one line for one line.
 //!
-//! Everything here belongs to the task that tends the child, so a read that is cut off loses nothing:
-//! the buffer stays. Order is the only link between a record and its reply, so whatever casts doubt
-//! on the order ends the exchange, and the caller ends the child.
+//! All of it belongs to one task, so a read that is cut off loses nothing: the buffer stays. Order is the
+//! only link between a record and its reply, so whatever casts doubt on the order ends the exchange, and
+//! the caller ends the child.
 
 use std::future::pending;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child as Process, ChildStderr, ChildStdin, ChildStdout};
 use tokio::select;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::child_status::ChildStatus;
 use super::os::{self, ExitNotice, MemoryGauge, TryRead};
+use super::pipes::{after, make_room, read_some, read_stderr, write_some};
+use super::settings::Settings;
 use super::stderr_tail::{StderrTail, excerpt};
-use super::worker::{ChildStatus, Outcome};
 
-/// A timer that fires this late tells that we ourselves were stopped or starved.
+/// A timer that fires this late means that this process itself was stopped or starved.
 const LATE: Duration = Duration::from_millis(500);
-/// Room that is made in the buffer for one read.
-const READ: usize = 32 * 1024;
 /// A buffer that grew beyond this for a large reply is given back.
 const KEPT_BUFFER: usize = 256 * 1024;
-/// Room for one piece of stderr.
-const PIECE: usize = 8 * 1024;
-/// Bytes of output that are looked at when nothing should be there.
+/// Bytes of output that are read where there should be none.
 const PEEK: usize = 4096;
+
+/// The limits of one child that do not make it old.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChildLimits {
+    /// Longest start, from the spawn to the answered ping.
+    pub(super) start_timeout: Duration,
+    /// Deadline of one record, from its hand-over.
+    pub(super) record_timeout: Duration,
+    /// Longest reply, without its line feed.
+    pub(super) max_reply_bytes: usize,
+    /// Its address space; for messages only, as the launcher sets it.
+    pub(super) max_memory_bytes: Option<u64>,
+    /// Time between asking it to end and killing it.
+    pub(super) grace: Duration,
+}
+
+impl ChildLimits {
+    pub(super) const fn from_settings(settings: &Settings) -> Self {
+        Self {
+            start_timeout: settings.start_timeout,
+            record_timeout: settings.record_timeout,
+            max_reply_bytes: settings.max_reply_bytes,
+            max_memory_bytes: settings.max_memory_bytes,
+            grace: settings.grace,
+        }
+    }
+}
 
 /// A running engine process.
 pub(super) struct Child {
-    pub(super) shared: Arc<ChildStatus>,
+    pub(super) info: Arc<ChildStatus>,
     pub(super) stderr_tail: StderrTail,
     process: Process,
     stdin: Option<ChildStdin>,
@@ -50,14 +74,14 @@ pub(super) struct Child {
     status: Option<ExitStatus>,
 }
 
-/// Why there is no line.
+/// Why an exchange brought no line.
 #[derive(Debug)]
 pub(super) enum ExchangeError {
     /// Output, or the end of it, before anything was handed over.
     BeforeHandOver(IdleEvent),
     /// The write failed before a byte of the record was written.
     NotWritten,
-    /// The child ended and has not taken a byte of the record.
+    /// The child ended without reading a byte of the record.
     NotTaken,
     /// It answered before it had the whole record.
     EarlyReply,
@@ -65,11 +89,11 @@ pub(super) enum ExchangeError {
     StdinClosed,
     /// The deadline passed.
     Deadline,
-    /// The deadline passed, and the child has not taken a byte of the record: it hung before.
+    /// The deadline passed, and the child has not read a byte of the record: it hung before.
     NeverRead,
     /// The process ended.
     Ended,
-    /// It closed its output and lives, or has not ended yet.
+    /// It closed its output and has not ended (yet).
     Closed,
     /// The line is longer than the cap.
     Oversized,
@@ -82,7 +106,7 @@ pub(super) enum ExchangeError {
 /// What an idle child did.
 #[derive(Debug)]
 pub(super) enum IdleEvent {
-    /// It printed something nobody asked for.
+    /// It printed a line that answers nothing. An excerpt.
     Unasked(String),
     /// It closed its output.
     Closed,
@@ -92,14 +116,14 @@ pub(super) enum IdleEvent {
 
 impl Child {
     pub(super) fn new(
-        shared: Arc<ChildStatus>,
+        info: Arc<ChildStatus>,
         mut process: Process,
         through_launcher: bool,
     ) -> Self {
         let pid = process.id().unwrap_or_default();
-        shared.set_pid(process.id());
+        info.set_pid(process.id());
         Self {
-            shared,
+            info,
             stderr_tail: StderrTail::new(through_launcher),
             stdin: process.stdin.take(),
             stdout: process.stdout.take(),
@@ -114,17 +138,17 @@ impl Child {
         }
     }
 
-    /// Writes one line and waits for one line, which stands at the beginning of [`Self::output`]
-    /// afterwards, its length given back without the line feed.
+    /// Writes one line and waits for one line. Returns its length without the line feed; the line itself
+    /// is then at the beginning of [`Self::output`].
     ///
-    /// A line that came before the child had taken the record is no reply to it, and a child that
-    /// ended without taking a byte of it never got it: the pipe tells how much was taken.
-    pub(super) async fn exchange(
+    /// A line that came before the child had read the record is not a reply to it, and a child that
+    /// ended without reading a byte of it never got it: the pipe shows how much was read.
+    pub(super) async fn exchange<A>(
         &mut self,
         line: &[u8],
         limit: Duration,
         longest_reply: usize,
-        answer: Option<&mut oneshot::Sender<Outcome>>,
+        answer: Option<&mut oneshot::Sender<A>>,
         kill: &CancellationToken,
     ) -> Result<usize, ExchangeError> {
         self.expect_silence()?;
@@ -150,13 +174,13 @@ impl Child {
 
     /// The deadline runs from the hand-over. Writing, reading and draining stderr go on together. A
     /// caller that leaves (`answer` closed) ends the exchange, as does `kill`.
-    async fn converse(
+    async fn converse<A>(
         &mut self,
         line: &[u8],
         written: &mut usize,
         limit: Duration,
         longest_reply: usize,
-        mut answer: Option<&mut oneshot::Sender<Outcome>>,
+        mut answer: Option<&mut oneshot::Sender<A>>,
         kill: &CancellationToken,
     ) -> Result<usize, ExchangeError> {
         let mut deadline = after(Instant::now(), limit);
@@ -187,8 +211,8 @@ impl Child {
                     None => pending().await,
                 }
             };
-            // The order is that of belief: what the child has said comes first, the clock late.
-            // Stderr is last, as a flood of it is always ready.
+            // Polled in this order: output that is there counts before the clock does. Stderr comes
+            // last, as a flood of it is always ready.
             select! {
                 biased;
                 read = read_some(&mut self.stdout, &mut self.buffer) => {
@@ -216,8 +240,8 @@ impl Child {
                     self.read_available_output(longest_reply);
                 }
                 () = sleep_until(deadline) => {
-                    // A line that is in the pipe already wins, whatever the clock says: we may have
-                    // been stopped ourselves.
+                    // A line that is in the pipe already counts, whatever the clock says: this process
+                    // may have been stopped.
                     self.read_available_output(longest_reply);
                     if self.buffer.get(scanned..).is_some_and(|fresh| fresh.contains(&b'\n')) {
                         continue;
@@ -226,12 +250,12 @@ impl Child {
                     if late < LATE || extended {
                         return Err(ExchangeError::Deadline);
                     }
-                    // Stopped or frozen, perhaps the child with us: it gets that time back, once.
+                    // Stopped or frozen, perhaps with the child: the record gets that time back, once.
                     extended = true;
                     deadline = after(Instant::now(), late.min(limit));
                 }
-                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
-                    if !heard {
+                open = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
+                    if !open {
                         self.stderr = None;
                     }
                 }
@@ -239,12 +263,13 @@ impl Child {
         }
     }
 
-    /// What the child has said: the line that [`Self::exchange`] found, and perhaps more.
+    /// The output so far: the line that [`Self::exchange`] found, and perhaps more.
     pub(super) fn output(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Forgets the line, and tells what stands behind it: nothing, if all is well.
+    /// Removes the line from the buffer and returns an excerpt of what follows it: nothing, if all is
+    /// well.
     pub(super) fn take_line(&mut self, length: usize) -> Option<String> {
         self.buffer.drain(..(length + 1).min(self.buffer.len()));
         if let Some(stdout) = &self.stdout {
@@ -252,7 +277,7 @@ impl Child {
             os::try_read(stdout, &mut self.buffer, PEEK);
         }
         if self.buffer.capacity() > KEPT_BUFFER {
-            self.buffer.shrink_to(READ);
+            self.buffer.shrink_to(KEPT_BUFFER / 8);
         }
         (!self.buffer.is_empty()).then(|| excerpt(&self.buffer))
     }
@@ -274,8 +299,8 @@ impl Child {
                     self.ended = true;
                     return IdleEvent::Ended;
                 }
-                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
-                    if !heard {
+                open = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
+                    if !open {
                         self.stderr = None;
                     }
                 }
@@ -283,7 +308,7 @@ impl Child {
         }
     }
 
-    /// Reads the output to its end, for a child that is asked one thing by its arguments.
+    /// Reads the output to its end, for a process that answers one question.
     pub(super) async fn whole_output(
         &mut self,
         limit: Duration,
@@ -306,8 +331,8 @@ impl Child {
                 }
                 () = kill.cancelled() => return Err(ExchangeError::Killed),
                 () = sleep_until(deadline) => return Err(ExchangeError::Deadline),
-                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
-                    if !heard {
+                open = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
+                    if !open {
                         self.stderr = None;
                     }
                 }
@@ -338,8 +363,8 @@ impl Child {
                         self.stdout = None;
                     }
                 }
-                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
-                    if !heard {
+                open = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
+                    if !open {
                         self.stderr = None;
                     }
                 }
@@ -350,7 +375,7 @@ impl Child {
 
     /// Kills it and, where the system has process groups, all it started.
     pub(super) fn kill(&mut self) {
-        self.shared.signal(os::StopSignal::Kill);
+        self.info.signal(os::StopSignal::Kill);
         if !os::HAS_GROUPS && !self.ended {
             let _gone_already = self.process.start_kill();
         }
@@ -362,11 +387,11 @@ impl Child {
         self.ended = true;
     }
 
-    /// The exit status, once it has ended: ends what is left of its group, hears its last words for a
-    /// bounded time, and reaps it.
+    /// The exit status, once it has ended: kills what is left of its group, reads the rest of its stderr
+    /// for a bounded time, and reaps it.
     pub(super) async fn reap(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.ended {
-            self.shared.give_up_pid();
+            self.info.give_up_pid();
             self.drain_stderr().await;
             self.status = self.process.wait().await.ok();
         }
@@ -382,16 +407,16 @@ impl Child {
         self.ended
     }
 
-    /// Hears what is on stderr right now.
+    /// Reads what is on stderr right now.
     pub(super) fn read_available_stderr(&mut self) {
         if let Some(stderr) = &self.stderr {
-            let mut heard = Vec::new();
-            os::try_read(stderr, &mut heard, PEEK * 4);
-            self.stderr_tail.push(&heard);
+            let mut bytes = Vec::new();
+            os::try_read(stderr, &mut bytes, PEEK * 4);
+            self.stderr_tail.push(&bytes);
         }
     }
 
-    /// Nothing may be there before a record is handed over; what is there is no reply to it.
+    /// There may be no output before a record is handed over; if there is, it is not a reply to it.
     fn expect_silence(&mut self) -> Result<(), ExchangeError> {
         let seen = match &self.stdout {
             _ if !self.buffer.is_empty() => TryRead::Some,
@@ -424,8 +449,8 @@ impl Child {
         while self.stderr.is_some() {
             select! {
                 biased;
-                heard = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
-                    if !heard {
+                open = read_stderr(&mut self.stderr, &mut self.piece, &mut self.stderr_tail) => {
+                    if !open {
                         self.stderr = None;
                     }
                 }
@@ -436,52 +461,9 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// Only reached with the process alive when the tending task itself was dropped (the runtime
-    /// ends) or panicked. `kill_on_drop` ends the process; this ends its group.
+    /// Only reached with the process alive when its task was dropped (the runtime ends) or panicked.
+    /// `kill_on_drop` ends the process; this ends its group.
     fn drop(&mut self) {
-        self.shared.give_up_pid();
+        self.info.give_up_pid();
     }
-}
-
-/// An instant in the future; the largest durations mean "practically never".
-fn after(now: Instant, limit: Duration) -> Instant {
-    const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
-    now + limit.min(A_YEAR)
-}
-
-fn make_room(buffer: &mut Vec<u8>) {
-    if buffer.capacity() - buffer.len() < READ / 4 {
-        buffer.reserve(READ);
-    }
-}
-
-/// Bytes that were read; 0 at the end or on an error. Loses nothing when dropped.
-async fn read_some(pipe: &mut Option<ChildStdout>, buffer: &mut Vec<u8>) -> usize {
-    match pipe {
-        Some(pipe) => pipe.read_buf(buffer).await.unwrap_or(0),
-        None => 0,
-    }
-}
-
-async fn write_some(pipe: &mut Option<ChildStdin>, bytes: &[u8]) -> std::io::Result<usize> {
-    match pipe {
-        Some(pipe) => pipe.write(bytes).await,
-        None => Ok(0),
-    }
-}
-
-/// Hears one piece of stderr; `false` at its end, and never again after it.
-async fn read_stderr(
-    pipe: &mut Option<ChildStderr>,
-    piece: &mut Vec<u8>,
-    tail: &mut StderrTail,
-) -> bool {
-    let Some(stderr) = pipe else {
-        return pending().await;
-    };
-    piece.clear();
-    piece.reserve(PIECE);
-    let heard = matches!(stderr.read_buf(piece).await, Ok(n) if n > 0);
-    tail.push(piece);
-    heard
 }

@@ -1,118 +1,223 @@
-//! The life of a child, told by the one task that tends it: serve, idle, end, reap.
+//! The task that owns one child, from its start until it is reaped.
 //!
-//! The task owns the process, its pipes and its slot. Everyone else sends it messages. So the order
-//! of events is a fact: a child is idle again before its caller hears the reply, condemned before its
-//! caller hears of the failure, and its slot (and the permit of the job that it failed) comes back
-//! only when it has been reaped.
+//! It has the process, its pipes, its limits and a kill token. It gets records through its inbox, and
+//! reports through [`ChildEvents`] what the owner of its place has to know. So the order of events is
+//! certain: a child is idle before its caller gets the reply, condemned before its caller gets the
+//! failure, and its place is free only when it has been reaped.
 
+use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::process::Command;
 use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::time::sleep;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
 
 use crate::contract::Reply;
 
-use super::admission::Permit;
-use super::child::{Child, ExchangeError, IdleEvent};
-use super::core::Core;
-use super::failure::{Failure, Kind};
-use super::os;
-use super::recycle::Reason;
-use super::worker::{ChildStatus, Command, Job, Outcome, Phase};
+use super::child::{Child, ChildLimits, ExchangeError, IdleEvent};
+use super::child_status::ChildStatus;
+use super::ending::{end, exit_soon};
+use super::failure::{Failure, FailureKind, StartError};
+use super::launcher::Applied;
+use super::ping::ping;
+use super::recycle::{Reason, RecycleLimits};
+use super::spawner;
+use super::stderr_tail::excerpt;
 
-/// How long the exit status may come after the end of the output.
-const STATUS_WAIT: Duration = Duration::from_millis(200);
-/// How long after SIGKILL a child counts as one that cannot be killed.
-const REAP_LIMIT: Duration = Duration::from_secs(2);
-/// How often an idle child that is too old asks whether it may end.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How often an idle child that is too old tries again to end, while another planned end is under way.
+const RETRY_AGE: Duration = Duration::from_secs(1);
 
-/// A child and what it occupies.
-pub(super) struct ChildTask {
-    pub(super) core: Arc<Core>,
-    pub(super) child: Child,
-    /// The place among the N that may live; given back after the reap.
-    pub(super) slot: Option<OwnedSemaphorePermit>,
-    /// It has answered the ping.
-    pub(super) ready: bool,
+/// What a child reports to the owner of its place.
+pub(super) trait ChildEvents: Send + 'static {
+    /// The process exists.
+    fn started(&self);
+    /// It has answered the ping. What the launcher put in force comes with it.
+    fn ready(&self, applied: Option<&Applied>);
+    /// It can take another record. `due` is the limit that it has reached. A reason in return means
+    /// that it has to end.
+    fn idle(&self, due: Option<Reason>) -> Option<Reason>;
+    /// It is idle and wants to end. `false` when it may not, as a record is on its way.
+    fn may_retire(&self, reason: Reason) -> bool;
+    /// It ends, whatever it was doing.
+    fn ending(&self, reason: Reason);
+    /// It was killed and does not end.
+    fn lost(&self);
+    /// It has been reaped.
+    fn ended(self, reason: Reason, status: Option<ExitStatus>, stderr: &str);
 }
 
-/// How a child ends.
-pub(super) struct Ending {
-    reason: Reason,
-    /// The permit of the job that it failed.
-    permit: Option<Arc<Permit>>,
-    /// Keeps other planned ends back.
-    token: Option<OwnedSemaphorePermit>,
+/// One record on its way to a child.
+pub(super) struct Job {
+    /// The LF-terminated line.
+    pub(super) line: Vec<u8>,
+    /// The name that a good reply carries.
+    pub(super) display_name: Option<String>,
+    /// Where the outcome goes. Closed means that the caller left.
+    pub(super) answer: oneshot::Sender<Outcome>,
 }
 
-impl ChildTask {
-    /// Serves records and watches the child while it is idle, until it ends.
-    pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
-        let shared = Arc::clone(&self.child.shared);
-        let ending = loop {
+/// What became of a record.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The engine's reply.
+    Reply(Reply),
+    /// It never reached the child, which had ended before or refused the write as a whole.
+    NotHandedOver,
+    /// It was handed over and got no reply.
+    Failed(Failure),
+}
+
+/// What a child's task is told.
+pub(super) enum Order {
+    /// Serve this record.
+    Run(Job),
+    /// End the child, which is idle.
+    Retire(Reason),
+}
+
+/// What others hold of a child.
+pub(super) struct ChildHandle {
+    pub(super) info: Arc<ChildStatus>,
+    inbox: mpsc::UnboundedSender<Order>,
+}
+
+impl ChildHandle {
+    /// A handle, and the inbox for the task.
+    pub(super) fn new(info: ChildStatus) -> (Self, mpsc::UnboundedReceiver<Order>) {
+        let (inbox, orders) = mpsc::unbounded_channel();
+        let info = Arc::new(info);
+        (Self { info, inbox }, orders)
+    }
+
+    /// Hands a record to the task. A task that is gone drops it, which the caller sees.
+    pub(super) fn run(&self, job: Job) {
+        let _gone = self.inbox.send(Order::Run(job));
+    }
+
+    pub(super) fn retire(&self, reason: Reason) {
+        let _gone = self.inbox.send(Order::Retire(reason));
+    }
+}
+
+/// What the task of a child works with.
+pub(super) struct ChildTask<E> {
+    pub(super) info: Arc<ChildStatus>,
+    pub(super) limits: ChildLimits,
+    pub(super) recycle: RecycleLimits,
+    /// Cancelled when every child is to be killed now.
+    pub(super) kill: CancellationToken,
+    pub(super) events: E,
+}
+
+impl<E: ChildEvents> ChildTask<E> {
+    /// Starts the child, reports on `ready` how that went, and serves records until the child ends.
+    pub(super) async fn run(
+        self,
+        command: Command,
+        orders: mpsc::UnboundedReceiver<Order>,
+        ready: oneshot::Sender<Result<(), StartError>>,
+    ) {
+        let engine = Arc::clone(&self.info.engine);
+        let process = match spawner::spawn(command).await {
+            Ok(process) => process,
+            Err(error) => {
+                // Its place is free before the caller knows.
+                drop(self.events);
+                let why = engine.cannot_start(&error.to_string());
+                let _left = ready.send(Err(StartError::Failed(why)));
+                return;
+            }
+        };
+        let child = Child::new(Arc::clone(&self.info), process, engine.through_launcher());
+        self.events.started();
+        let mut serving = Serving { child, task: self };
+        let Serving { child, task } = &mut serving;
+        let pinged = ping(child, &engine, &task.limits, &task.kill).await;
+        if pinged.is_err() {
+            task.events.ending(Reason::Start);
+            let _left = ready.send(pinged);
+            serving.end(Reason::Start, None).await;
+            return;
+        }
+        task.info.touch();
+        task.events.ready(child.stderr_tail.applied());
+        let _left = ready.send(Ok(()));
+        serving.serve_all(orders).await;
+    }
+}
+
+/// A child that is ready, and the task that serves it.
+struct Serving<E> {
+    child: Child,
+    task: ChildTask<E>,
+}
+
+impl<E: ChildEvents> Serving<E> {
+    /// Serves records, and watches the child while it is idle, until it ends.
+    async fn serve_all(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let mut may_age_at = self.task.recycle.expires();
+        let reason = loop {
+            let idle_too_long_at = self.idle_too_long_at();
             select! {
                 biased;
                 event = self.child.next_event() => break self.reason_for(event).await,
-                () = self.core.killing.cancelled() => break Reason::Shutdown.into(),
-                command = inbox.recv() => match command {
-                    Some(Command::Run(job)) => {
-                        if let Some(ending) = self.serve(job).await {
-                            break ending;
+                () = self.task.kill.cancelled() => break Reason::Shutdown,
+                order = orders.recv() => match order {
+                    Some(Order::Run(job)) => {
+                        if let Some(reason) = self.serve(job).await {
+                            break reason;
                         }
                     }
-                    Some(Command::Retire(reason, token)) => {
-                        break Ending { reason, permit: None, token };
-                    }
-                    // The handle was dropped without a word: the caller left.
-                    None => break Reason::Cancelled.into(),
+                    Some(Order::Retire(reason)) => break reason,
+                    None => break Reason::Shutdown,
                 },
-                () = idle_too_long(&shared) => {
-                    if self.claim() {
-                        break Reason::Idle.into();
+                () = maybe_sleep_until(idle_too_long_at) => {
+                    if self.task.events.may_retire(Reason::Idle) {
+                        break Reason::Idle;
                     }
-                    // Somebody just took it: the message is on its way.
-                    self.child.shared.touch();
+                    // A record is on its way.
+                    self.task.info.touch();
                 }
-                token = self.core.may_age(&shared) => {
-                    if self.claim() {
-                        break Ending { reason: Reason::Age, permit: None, token: Some(token) };
+                () = maybe_sleep_until(may_age_at) => {
+                    if self.task.events.may_retire(Reason::Age) {
+                        break Reason::Age;
                     }
-                    self.child.shared.touch();
-                    sleep(Duration::from_millis(1)).await;
+                    may_age_at = Instant::now().checked_add(RETRY_AGE);
                 }
             }
         };
-        self.end(ending, Some(inbox)).await;
+        self.task.events.ending(reason);
+        self.end(reason, Some(orders)).await;
     }
 
-    /// Takes this child out of the pool's idle ones, as a job would: one of the two gets it.
-    fn claim(&self) -> bool {
-        self.core.pools.claim(&self.child.shared)
+    fn idle_too_long_at(&self) -> Option<Instant> {
+        let idle = self.task.recycle.idle?;
+        self.task.info.last_used().checked_add(idle)
     }
 
-    /// Serves one record. Something back means that the child must end.
-    async fn serve(&mut self, mut job: Job) -> Option<Ending> {
+    /// Serves one record. A reason in return means that the child must end.
+    async fn serve(&mut self, mut job: Job) -> Option<Reason> {
         if job.answer.is_closed() {
-            return Some(Ending {
-                reason: Reason::Cancelled,
-                permit: Some(job.permit),
-                token: None,
-            });
+            // Its caller left before anything was written: the child is as good as before.
+            return self.task.events.idle(None);
         }
-        let core = Arc::clone(&self.core);
-        let limit = core.settings.record_timeout;
-        let longest = core.settings.max_reply_bytes;
+        let ChildLimits {
+            record_timeout,
+            max_reply_bytes,
+            ..
+        } = self.task.limits;
         let exchanged = self
             .child
             .exchange(
                 &job.line,
-                limit,
-                longest,
+                record_timeout,
+                max_reply_bytes,
                 Some(&mut job.answer),
-                &core.killing,
+                &self.task.kill,
             )
             .await;
         let length = match exchanged {
@@ -120,285 +225,155 @@ impl ChildTask {
             Err(error) => return Some(self.fail(job, error).await),
         };
         let line = self.child.output().get(..length).unwrap_or_default();
-        let reply = reply_of(line, job.display_name.as_deref());
-        let reply = match reply {
+        let reply = match reply_of(line, job.display_name.as_deref()) {
             Ok(reply) => reply,
             Err(what) => return Some(self.violation(job, what)),
         };
-        let surplus = self.child.take_line(length);
+        let surplus = self.child.take_line(length).is_some();
         let resident = self.child.resident();
+        self.task.info.count_served(resident);
         if resident.is_none() {
-            core.note_unreadable_memory();
+            warn_of_unreadable_memory(&self.task.recycle);
         }
-        self.child.shared.count_served(resident);
-        if surplus.is_none() && !self.child.has_ended() {
-            // Idle before the caller hears of it: its lease sees a clean child.
-            self.child.shared.set_phase(Phase::Idle);
-            let Job { permit, answer, .. } = job;
-            drop(permit);
-            let _left = answer.send(Outcome::Reply(reply));
-            return None;
+        if !surplus && !self.child.has_ended() {
+            let info = &self.task.info;
+            let due = self
+                .task
+                .recycle
+                .reached(info.served(), info.resident(), Instant::now());
+            let end = self.task.events.idle(due);
+            let _left = job.answer.send(Outcome::Reply(reply));
+            return end;
         }
-        // The reply stands, the child does not: it said more than one line, or ended behind it.
-        self.child.shared.set_phase(Phase::Ending);
+        // The reply counts, but the child printed more than one line, or ended after it.
+        self.task.events.ending(Reason::Protocol);
         let _left = job.answer.send(Outcome::Reply(reply));
-        let reason = match surplus {
-            Some(_) => Reason::Protocol,
-            None => self.ended_by().await.0,
-        };
-        Some(Ending {
-            reason,
-            permit: Some(job.permit),
-            token: None,
+        Some(if surplus {
+            Reason::Protocol
+        } else {
+            self.exit_reason().await
         })
     }
 
-    /// Answers for a record that got no reply.
-    async fn fail(&mut self, job: Job, error: ExchangeError) -> Ending {
-        self.child.shared.set_phase(Phase::Ending);
+    /// Answers for a record that got no line.
+    async fn fail(&mut self, job: Job, error: ExchangeError) -> Reason {
+        self.task.events.ending(Reason::Protocol);
+        let ChildLimits {
+            record_timeout,
+            max_reply_bytes,
+            ..
+        } = self.task.limits;
         let (reason, kind) = match error {
             ExchangeError::BeforeHandOver(_)
             | ExchangeError::NotWritten
             | ExchangeError::NotTaken => {
                 let reason = match error {
-                    ExchangeError::BeforeHandOver(event) => self.reason_for(event).await.reason,
-                    ExchangeError::NotTaken => self.reason_for(IdleEvent::Closed).await.reason,
+                    ExchangeError::BeforeHandOver(event) => self.reason_for(event).await,
+                    ExchangeError::NotTaken => self.reason_for(IdleEvent::Closed).await,
                     _ => Reason::StdinClosed,
                 };
                 let _left = job.answer.send(Outcome::NotHandedOver);
-                return Ending {
-                    reason,
-                    permit: Some(job.permit),
-                    token: None,
-                };
+                return reason;
             }
-            ExchangeError::Cancelled => (Reason::Cancelled, None),
-            ExchangeError::Killed => (Reason::Shutdown, Some(Kind::Shutdown)),
-            // Our own kill can be seen before the order that sent it.
+            ExchangeError::Cancelled => return Reason::Cancelled,
+            ExchangeError::Killed => (Reason::Shutdown, FailureKind::Shutdown),
+            // Our own kill can be seen before the token that announces it.
             ExchangeError::Ended | ExchangeError::Closed | ExchangeError::StdinClosed
-                if self.core.killing.is_cancelled() =>
+                if self.task.kill.is_cancelled() =>
             {
-                (Reason::Shutdown, Some(Kind::Shutdown))
+                (Reason::Shutdown, FailureKind::Shutdown)
             }
             ExchangeError::EarlyReply => {
                 let what = "it came before the record was read".to_owned();
-                (Reason::Protocol, Some(Kind::Protocol(what)))
+                (Reason::Protocol, FailureKind::Protocol(what))
             }
-            ExchangeError::Deadline => {
-                let limit = self.core.settings.record_timeout;
-                (Reason::Deadline, Some(Kind::Deadline(limit)))
-            }
-            ExchangeError::NeverRead => {
-                let limit = self.core.settings.record_timeout;
-                (Reason::Deadline, Some(Kind::NeverRead(limit)))
-            }
-            ExchangeError::Oversized => {
-                let limit = self.core.settings.max_reply_bytes;
-                (Reason::Protocol, Some(Kind::Oversized(limit)))
-            }
+            ExchangeError::Deadline => (Reason::Deadline, FailureKind::Deadline(record_timeout)),
+            ExchangeError::NeverRead => (Reason::Deadline, FailureKind::NeverRead(record_timeout)),
+            ExchangeError::Oversized => (Reason::Protocol, FailureKind::Oversized(max_reply_bytes)),
             ExchangeError::Ended | ExchangeError::Closed | ExchangeError::StdinClosed => {
-                match self.status_soon().await {
-                    Some((how, perhaps)) => {
-                        let reason = self.ended_by().await.0;
-                        (reason, Some(Kind::Ended { how, perhaps }))
+                let ChildTask { limits, kill, .. } = &self.task;
+                match exit_soon(&mut self.child, limits, true, kill).await {
+                    Some(exit) => {
+                        let (how, perhaps) = (exit.how, exit.perhaps);
+                        (exit.reason, FailureKind::Ended { how, perhaps })
                     }
                     None if matches!(error, ExchangeError::StdinClosed) => {
-                        (Reason::StdinClosed, Some(Kind::StdinClosed))
+                        (Reason::StdinClosed, FailureKind::StdinClosed)
                     }
-                    None => (Reason::Protocol, Some(Kind::Closed)),
+                    None => (Reason::Protocol, FailureKind::Closed),
                 }
             }
         };
-        if let Some(kind) = kind {
-            let words = self.child.stderr_tail.shown();
-            let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
-        }
-        Ending {
-            reason,
-            permit: Some(job.permit),
-            token: None,
-        }
+        let stderr = self.child.stderr_tail.shown();
+        let _left = job.answer.send(Outcome::Failed(Failure { kind, stderr }));
+        reason
     }
 
-    fn violation(&mut self, job: Job, what: String) -> Ending {
-        self.child.shared.set_phase(Phase::Ending);
-        let words = self.child.stderr_tail.shown();
-        let kind = Kind::Protocol(what);
-        let _left = job.answer.send(Outcome::Failed(Failure { kind, words }));
-        Ending {
-            reason: Reason::Protocol,
-            permit: Some(job.permit),
-            token: None,
-        }
+    /// Answers for a record whose line is not a reply to it.
+    fn violation(&mut self, job: Job, what: String) -> Reason {
+        self.task.events.ending(Reason::Protocol);
+        let stderr = self.child.stderr_tail.shown();
+        let kind = FailureKind::Protocol(what);
+        let _left = job.answer.send(Outcome::Failed(Failure { kind, stderr }));
+        Reason::Protocol
     }
 
     /// Why an idle child ends.
-    async fn reason_for(&mut self, event: IdleEvent) -> Ending {
-        self.child.shared.set_phase(Phase::Ending);
+    async fn reason_for(&mut self, event: IdleEvent) -> Reason {
+        self.task.events.ending(Reason::Protocol);
         match event {
-            // What it said may be out of a document: it is not logged.
-            IdleEvent::Unasked(_) => Reason::Protocol.into(),
-            IdleEvent::Closed if self.status_soon().await.is_none() => Reason::Protocol.into(),
-            IdleEvent::Closed | IdleEvent::Ended => self.ended_by().await.0.into(),
+            // What it printed may come from a document: it is not logged.
+            IdleEvent::Unasked(_) => Reason::Protocol,
+            IdleEvent::Closed | IdleEvent::Ended => self.exit_reason().await,
         }
     }
 
-    /// The exit status in words and a likely cause, if it comes soon.
-    pub(super) async fn status_soon(&mut self) -> Option<(String, Option<String>)> {
-        if !self.child.wait_end(STATUS_WAIT, &self.core.killing).await {
-            return None;
-        }
-        let (_, how, signal) = self.described().await;
-        let starting = self.child.shared.served() == 0 && !self.ready;
-        let limit = self.core.settings.max_memory_bytes.unwrap_or_default() >> 20;
-        let perhaps = if self.child.stderr_tail.mentions_memory() {
-            Some(match limit {
-                0 => "it ran out of memory".to_owned(),
-                limit => format!("it reached its memory limit of {limit} MiB"),
-            })
-        } else if starting && signal.is_some() && limit > 0 {
-            Some(format!(
-                "perhaps its memory limit of {limit} MiB is too low"
-            ))
-        } else if signal == Some(os::KILLED) {
-            Some("not by this server; perhaps the system is out of memory".to_owned())
-        } else {
-            None
-        };
-        Some((how, perhaps))
+    /// Exit or signal; neither if it does not end soon.
+    async fn exit_reason(&mut self) -> Reason {
+        let ChildTask { limits, kill, .. } = &self.task;
+        let exit = exit_soon(&mut self.child, limits, true, kill).await;
+        exit.map_or(Reason::Protocol, |exit| exit.reason)
     }
 
-    /// Exit or signal, once it has ended.
-    async fn ended_by(&mut self) -> (Reason, String) {
-        let (reason, how, _) = self.described().await;
-        (reason, how)
-    }
-
-    async fn described(&mut self) -> (Reason, String, Option<i32>) {
-        match self.child.reap().await {
-            Some(status) => {
-                let (how, signal) = os::describe_exit(status);
-                let reason = if signal.is_some() {
-                    Reason::Signal
-                } else {
-                    Reason::Exit
-                };
-                (reason, how, signal)
-            }
-            None => (Reason::Exit, "ended".to_owned(), None),
-        }
-    }
-
-    /// Ends the child by what it takes, reaps it, and gives its place back.
-    pub(super) async fn end(
-        mut self,
-        ending: Ending,
-        inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    ) {
-        let shared = Arc::clone(&self.child.shared);
-        let core = Arc::clone(&self.core);
-        shared.set_phase(Phase::Ending);
-        core.pools.claim(&shared);
-        if let Some(mut inbox) = inbox {
-            // A job that was on its way goes to another child.
-            inbox.close();
-            while let Ok(command) = inbox.try_recv() {
-                if let Command::Run(job) = command {
+    /// Ends the child, reaps it, and reports that its place is free.
+    async fn end(mut self, reason: Reason, orders: Option<mpsc::UnboundedReceiver<Order>>) {
+        if let Some(mut orders) = orders {
+            // A record that was on its way goes to another child.
+            orders.close();
+            while let Ok(order) = orders.try_recv() {
+                if let Order::Run(job) = order {
                     let _left = job.answer.send(Outcome::NotHandedOver);
                 }
             }
         }
-        self.child.close_stdin();
-        let asked_nicely = ending.reason.is_planned()
-            && self
-                .child
-                .wait_end(core.settings.grace, &core.killing)
-                .await;
-        if !asked_nicely && !self.child.has_ended() {
-            shared.signal(os::StopSignal::End);
-            if !self
-                .child
-                .wait_end(core.settings.grace, &core.killing)
-                .await
-            {
-                self.kill(&core, &shared).await;
-            }
-        }
-        let status = self.child.reap().await;
-        log_end(
-            &core,
-            &shared,
-            ending.reason,
-            status,
-            &self.child.stderr_tail.shown(),
-        );
-        core.note_end(&shared, ending.reason);
-        drop(self.slot.take());
-        let Ending {
-            reason,
-            permit,
-            token,
-        } = ending;
-        drop(permit);
-        if reason.wants_replacement() {
-            core.replenish();
-        }
-        drop(token);
-    }
-
-    /// Kills it. A child that does not even end by that keeps its slot, visibly.
-    async fn kill(&mut self, core: &Arc<Core>, shared: &Arc<ChildStatus>) {
-        self.child.kill();
-        let never = tokio_util::sync::CancellationToken::new();
-        if self.child.wait_end(REAP_LIMIT, &never).await {
-            return;
-        }
-        shared.set_phase(Phase::Lost);
-        tracing::error!(
-            child = shared.id,
-            pid = shared.pid(),
-            "an engine process cannot be killed; its place is lost until it ends"
-        );
-        core.admission.lose_place();
-        self.child.wait_end_for_ever().await;
-        core.admission.regain_place();
+        let ChildTask {
+            limits,
+            kill,
+            events,
+            ..
+        } = self.task;
+        let lost = || events.lost();
+        let status = end(&mut self.child, reason, limits.grace, &kill, lost).await;
+        let stderr = self.child.stderr_tail.shown();
+        events.ended(reason, status, &stderr);
     }
 }
 
-impl From<Reason> for Ending {
-    fn from(reason: Reason) -> Self {
-        Self {
-            reason,
-            permit: None,
-            token: None,
-        }
-    }
-}
-
-impl Core {
-    /// Completes when an idle child is older than it may be and no other planned end is under way.
-    async fn may_age(&self, shared: &ChildStatus) -> OwnedSemaphorePermit {
-        let Some(expires) = shared.limits.expires() else {
-            return std::future::pending().await;
-        };
-        tokio::time::sleep_until(expires.into()).await;
-        loop {
-            if let Ok(token) = Arc::clone(&self.planned).try_acquire_owned() {
-                return token;
-            }
-            sleep(ASK_AGAIN).await;
-        }
-    }
-}
-
-async fn idle_too_long(shared: &ChildStatus) {
-    let at = shared
-        .limits
-        .idle
-        .and_then(|idle| shared.last_used().checked_add(idle));
+async fn maybe_sleep_until(at: Option<Instant>) {
     match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
+        Some(at) => sleep_until(at.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+/// The memory of children cannot be read here, so that limit has no effect; logged once.
+fn warn_of_unreadable_memory(limits: &RecycleLimits) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if limits.has_memory_limit() && !WARNED.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "the resident memory of engine processes cannot be read on this system; \
+             DECKPROBE_MCP_MAX_RSS_MB has no effect"
+        );
     }
 }
 
@@ -409,24 +384,5 @@ fn reply_of(line: &[u8], display_name: Option<&str>) -> Result<Reply, String> {
         Some(_) => return Err("it ends in a carriage return".to_owned()),
         None => line,
     };
-    Reply::from_engine(line, display_name)
-        .map_err(|error| format!("{error}: {}", super::stderr_tail::excerpt(line)))
-}
-
-fn log_end(
-    core: &Core,
-    shared: &ChildStatus,
-    reason: Reason,
-    status: Option<std::process::ExitStatus>,
-    words: &str,
-) {
-    let how = status.map_or_else(|| "ended".to_owned(), |status| os::describe_exit(status).0);
-    let (child, served, reason_word) = (shared.id, shared.served(), reason.as_str());
-    // A non-zero exit after our own end of input is ordinary: it is the worst status of any record.
-    if reason.is_planned() {
-        tracing::debug!(child, served, reason = reason_word, how, "engine retired");
-    } else if let Some(held_back) = core.lost_log.pass(Instant::now()) {
-        let reason = reason_word;
-        tracing::warn!(child, served, reason, how, words, held_back, "engine lost");
-    }
+    Reply::from_engine(line, display_name).map_err(|error| format!("{error}: {}", excerpt(line)))
 }

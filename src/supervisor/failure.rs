@@ -1,25 +1,23 @@
-//! What went wrong with a record or a start, and how it reads to a consumer.
+//! What went wrong with a call, a record or a start, and the error envelope for it.
 
 use std::time::Duration;
 
 use crate::contract::{Envelope, ErrorCode, Reply};
 
-use super::admission::AdmissionError;
-
 /// A record that was handed over and got no reply.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    pub(super) kind: Kind,
+    pub(super) kind: FailureKind,
     /// The end of the child's stderr, escaped; may be empty.
-    pub(super) words: String,
+    pub(super) stderr: String,
 }
 
 /// How it failed.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum FailureKind {
     /// No reply in time.
     Deadline(Duration),
-    /// No reply in time from a child that never read the record.
+    /// No reply in time from a child that did not read a byte of the record.
     NeverRead(Duration),
     /// The child ended.
     Ended {
@@ -28,11 +26,11 @@ pub(super) enum Kind {
         /// A likely reason, where one is known.
         perhaps: Option<String>,
     },
-    /// It closed its output and lives.
+    /// It closed its output and did not end.
     Closed,
     /// It closed its input in the middle of a record.
     StdinClosed,
-    /// It said something that is no reply.
+    /// It printed something that is not a reply.
     Protocol(String),
     /// The reply is longer than the cap.
     Oversized(usize),
@@ -44,43 +42,45 @@ impl Failure {
     /// The envelope. `asked_ms` is the caller's own `timeout_ms`.
     pub(super) fn envelope(&self, asked_ms: Option<u64>) -> Envelope {
         let code = match self.kind {
-            Kind::Deadline(_) | Kind::NeverRead(_) => ErrorCode::McpTimeout,
-            Kind::Shutdown => ErrorCode::McpShuttingDown,
+            FailureKind::Deadline(_) | FailureKind::NeverRead(_) => ErrorCode::McpTimeout,
+            FailureKind::Shutdown => ErrorCode::McpShuttingDown,
             _ => ErrorCode::McpEngineFailure,
         };
         let mut message = match &self.kind {
-            Kind::Deadline(limit) => timeout_message(*limit, asked_ms),
-            Kind::NeverRead(limit) => {
+            FailureKind::Deadline(limit) => timeout_message(*limit, asked_ms),
+            FailureKind::NeverRead(limit) => {
                 timeout_message(*limit, asked_ms)
-                    + "; it had not begun to read this record, which is not the cause"
+                    + "; it had not begun to read this record, so this record is not the cause"
             }
-            Kind::Ended { how, perhaps } => {
+            FailureKind::Ended { how, perhaps } => {
                 let perhaps = perhaps.as_ref().map(|why| format!(" ({why})"));
                 format!(
                     "the engine {how} in the middle of this record{}",
                     perhaps.unwrap_or_default()
                 )
             }
-            Kind::Closed => "the engine closed its output in the middle of this record".to_owned(),
-            Kind::StdinClosed => {
+            FailureKind::Closed => {
+                "the engine closed its output in the middle of this record".to_owned()
+            }
+            FailureKind::StdinClosed => {
                 "the engine closed its input in the middle of this record".to_owned()
             }
-            Kind::Protocol(what) => format!("the engine's answer is no reply: {what}"),
-            Kind::Oversized(limit) => {
+            FailureKind::Protocol(what) => format!("the engine's answer is not a reply: {what}"),
+            FailureKind::Oversized(limit) => {
                 format!("the engine's reply is longer than {limit} bytes and was dropped")
             }
-            Kind::Shutdown => "the server stopped before this record was done".to_owned(),
+            FailureKind::Shutdown => "the server stopped before this record was done".to_owned(),
         };
-        if !self.words.is_empty() {
-            message.push_str("; its last words: ");
-            message.push_str(&self.words);
+        if !self.stderr.is_empty() {
+            message.push_str("; the end of its stderr: ");
+            message.push_str(&self.stderr);
         }
         Envelope::new(code, message)
     }
 
-    /// Whether the document may be the cause, so that its key gets a strike.
-    pub(super) fn blames_the_document(&self) -> bool {
-        !matches!(self.kind, Kind::Shutdown | Kind::NeverRead(_))
+    /// Whether the document may be the cause, so that it counts towards its quarantine.
+    pub(super) fn may_be_the_documents_fault(&self) -> bool {
+        !matches!(self.kind, FailureKind::Shutdown | FailureKind::NeverRead(_))
     }
 }
 
@@ -111,12 +111,8 @@ pub(super) enum StartError {
         /// When the next trial is due.
         retry_in: Duration,
     },
-    /// There was no room in time.
-    NoRoom(Duration),
     /// The supervisor ends.
     ShuttingDown,
-    /// No idle child, and nothing prepared to start one (internal to the pool).
-    NoneIdle,
 }
 
 impl StartError {
@@ -137,18 +133,13 @@ impl StartError {
                 "{reason}; it failed repeatedly and is not tried again for {} ms",
                 retry_in.as_millis()
             ),
-            Self::NoRoom(waited) => format!(
-                "no engine process became available within {} ms: earlier ones have not ended yet",
-                waited.as_millis()
-            ),
             Self::ShuttingDown => return AdmissionError::ShuttingDown.envelope(),
-            Self::NoneIdle => "no engine process is available".to_owned(),
         };
         Envelope::new(ErrorCode::McpEngineFailure, message)
     }
 }
 
-/// Two children in a row were dead before they got the record.
+/// Two children in a row ended before they got the record.
 pub(super) fn never_handed_over() -> Envelope {
     Envelope::new(
         ErrorCode::McpEngineFailure,
@@ -156,13 +147,35 @@ pub(super) fn never_handed_over() -> Envelope {
     )
 }
 
+/// Why a call got no place in the pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AdmissionError {
+    /// The queue was full.
+    Full {
+        /// Places in the queue.
+        limit: usize,
+    },
+    /// It waited as long as it may.
+    WaitedTooLong {
+        /// How long it waited.
+        waited: Duration,
+        /// How many calls waited when it gave up.
+        depth: usize,
+    },
+    /// The supervisor is ending.
+    ShuttingDown,
+    /// Every place is taken by a process that cannot be killed.
+    AllLost,
+}
+
 impl AdmissionError {
+    /// The envelope.
     pub(super) fn envelope(&self) -> Envelope {
         let (code, message) = match self {
             Self::Full { limit } => (
                 ErrorCode::McpOverloaded,
                 format!(
-                    "{limit} calls wait already (DECKPROBE_MCP_MAX_QUEUE); try again in a few seconds"
+                    "{limit} calls are waiting already (DECKPROBE_MCP_MAX_QUEUE); try again in a few seconds"
                 ),
             ),
             Self::WaitedTooLong { waited, depth } => (

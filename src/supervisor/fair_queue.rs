@@ -1,18 +1,16 @@
-//! The order in which permits are given out, as plain data: no clock, no tasks, so that a model test
-//! can walk through it.
+//! The order in which waiting calls are served, as plain data: no clock and no tasks.
 //!
-//! `N` permits; two lanes. Interactive calls go before batch records, first come first served inside
-//! a lane, with two exceptions that keep everyone moving: all batches together hold at most `N - 1`
-//! permits (1 when `N` is 1), and after [`INTERACTIVE_RUN`] interactive grants in a row a waiting
-//! batch record gets one. A batch has at most one record waiting here at a time and queues again
-//! behind the others, so that batches take turns by record.
+//! There are two lanes. Interactive calls go before batch records, first come first served within a
+//! lane, with one exception: after [`INTERACTIVE_RUN`] interactive calls in a row a waiting batch record
+//! gets its turn. A batch has at most one record here at a time and queues again behind the others, so
+//! batches take turns by record.
 
 use std::collections::BTreeMap;
 
-/// Interactive grants in a row after which a waiting batch record gets one.
+/// Interactive calls in a row after which a waiting batch record gets its turn.
 pub(super) const INTERACTIVE_RUN: u32 = 8;
 
-/// Who asks for a permit.
+/// Who asks for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     /// A single call.
@@ -23,99 +21,83 @@ pub(super) enum Lane {
     Background,
 }
 
-/// Names a waiter; it also stands for its place in the order of arrival.
+/// Names a waiter. Tickets ascend in order of arrival; a retry keeps the ticket of its first attempt.
 pub(super) type Ticket = u64;
 
-/// The state of the lanes. `W` is what is kept for a waiter.
+/// The waiting calls. `W` is what is kept for each.
 pub(super) struct FairQueue<W> {
-    /// All permits.
-    total: usize,
-    /// Permits given out, by any lane.
-    held: usize,
-    /// Those of them that batches hold.
-    held_by_batches: usize,
-    /// Places lost to children that cannot be killed.
-    lost: usize,
-    /// Interactive grants since the last batch grant, while a batch waited.
-    interactive_run: u32,
     interactive: BTreeMap<Ticket, W>,
     batch: BTreeMap<Ticket, W>,
+    /// Interactive calls served since the last batch record, while a batch record waited.
+    interactive_run: u32,
     next_ticket: Ticket,
 }
 
 impl<W> FairQueue<W> {
-    pub(super) fn new(total: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            total: total.max(1),
-            held: 0,
-            held_by_batches: 0,
-            lost: 0,
-            interactive_run: 0,
             interactive: BTreeMap::new(),
             batch: BTreeMap::new(),
+            interactive_run: 0,
             next_ticket: 0,
         }
     }
 
-    /// Takes a permit at once, if that passes nobody who waits.
-    pub(super) fn try_take(&mut self, lane: Lane) -> bool {
-        let nobody_ahead = match lane {
-            Lane::Interactive => self.interactive.is_empty(),
-            Lane::Batch | Lane::Background => self.interactive.is_empty() && self.batch.is_empty(),
-        };
-        let may = nobody_ahead && self.free() > 0 && (lane != Lane::Batch || self.batch_may_run());
-        if may {
-            self.take(lane);
-        }
-        may
-    }
-
-    /// Puts a waiter at the end of its lane. A background start does not wait.
-    pub(super) fn wait(&mut self, lane: Lane, waiter: W) -> Ticket {
-        let ticket = self.next_ticket;
+    /// A ticket for a call that arrives now.
+    pub(super) fn ticket(&mut self) -> Ticket {
         self.next_ticket += 1;
-        match lane {
-            Lane::Interactive => self.interactive.insert(ticket, waiter),
-            Lane::Batch | Lane::Background => self.batch.insert(ticket, waiter),
-        };
-        ticket
+        self.next_ticket
     }
 
-    /// Takes a waiter out of the order; `None` when it was served already.
+    /// Adds a waiter at the position of its ticket.
+    pub(super) fn wait(&mut self, lane: Lane, ticket: Ticket, waiter: W) {
+        self.lane(lane).insert(ticket, waiter);
+    }
+
+    /// Removes a waiter without serving it; `None` when it was served already.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<W> {
         self.interactive
             .remove(&ticket)
             .or_else(|| self.batch.remove(&ticket))
     }
 
-    /// Gives a permit back.
-    pub(super) fn give_back(&mut self, lane: Lane) {
-        self.held = self.held.saturating_sub(1);
-        if lane == Lane::Batch {
-            self.held_by_batches = self.held_by_batches.saturating_sub(1);
+    /// Whether a call that arrives now may be served before those that wait. `batches` is how many
+    /// batch records could be served now.
+    pub(super) fn may_pass(&self, lane: Lane, batches: usize) -> bool {
+        self.interactive.is_empty()
+            && (self.batch.is_empty()
+                || lane == Lane::Interactive && !(batches > 0 && self.batch_is_due()))
+    }
+
+    /// Counts a call that was served without waiting.
+    pub(super) fn passed(&mut self, lane: Lane) {
+        match lane {
+            Lane::Interactive if !self.batch.is_empty() => self.interactive_run += 1,
+            Lane::Batch => self.interactive_run = 0,
+            Lane::Interactive | Lane::Background => {}
         }
     }
 
-    /// The next waiter whose turn it is, if a permit is free for it. To be called until `None` after
-    /// anything that may have freed a permit.
-    pub(super) fn grant(&mut self) -> Option<(W, Lane)> {
-        if self.free() == 0 {
-            return None;
-        }
-        let batch_ready = !self.batch.is_empty() && self.batch_may_run();
-        let batch_turn = self.interactive.is_empty() || self.interactive_run >= INTERACTIVE_RUN;
-        if batch_ready && batch_turn {
-            let (_, waiter) = self.batch.pop_first()?;
-            self.take(Lane::Batch);
-            return Some((waiter, Lane::Batch));
-        }
-        let (_, waiter) = self.interactive.pop_first()?;
-        self.take(Lane::Interactive);
-        Some((waiter, Lane::Interactive))
+    /// The waiters in the order in which they are to be served, with at most `batches` batch records
+    /// among them.
+    pub(super) fn in_order(&self, batches: usize) -> impl Iterator<Item = (Ticket, Lane, &W)> {
+        let first = usize::from(self.batch_is_due()).min(batches);
+        let batch = || self.batch.iter().map(|(t, w)| (*t, Lane::Batch, w));
+        let interactive = self.interactive.iter();
+        let interactive = interactive.map(|(t, w)| (*t, Lane::Interactive, w));
+        let rest = batch().take(batches).skip(first);
+        batch().take(first).chain(interactive).chain(rest)
     }
 
-    /// Empties both lanes.
-    pub(super) fn drain_waiters(&mut self) -> Vec<W> {
+    /// Removes a waiter that is served now.
+    pub(super) fn serve(&mut self, lane: Lane, ticket: Ticket) -> Option<W> {
+        let waiter = self.lane(lane).remove(&ticket)?;
+        self.passed(lane);
+        Some(waiter)
+    }
+
+    /// Removes every waiter.
+    pub(super) fn drain(&mut self) -> Vec<W> {
         let lanes = [&mut self.interactive, &mut self.batch];
         lanes
             .into_iter()
@@ -123,53 +105,23 @@ impl<W> FairQueue<W> {
             .collect()
     }
 
-    /// One place fewer: its child cannot be killed.
-    pub(super) fn lose(&mut self) {
-        self.lost += 1;
-    }
-
-    /// A lost place came back.
-    pub(super) fn regain(&mut self) {
-        self.lost = self.lost.saturating_sub(1);
-    }
-
-    pub(super) fn all_lost(&self) -> bool {
-        self.lost >= self.total
-    }
-
-    pub(super) fn lost(&self) -> usize {
-        self.lost
-    }
-
-    pub(super) fn held(&self) -> usize {
-        self.held
-    }
-
-    pub(super) fn total(&self) -> usize {
-        self.total
-    }
-
-    pub(super) fn waiting_interactive(&self) -> usize {
+    /// Waiting interactive calls.
+    pub(super) fn interactive(&self) -> usize {
         self.interactive.len()
     }
 
-    pub(super) fn free(&self) -> usize {
-        self.total.saturating_sub(self.held + self.lost)
+    pub(super) fn is_empty(&self) -> bool {
+        self.interactive.is_empty() && self.batch.is_empty()
     }
 
-    fn batch_may_run(&self) -> bool {
-        self.held_by_batches < (self.total - 1).max(1)
+    fn batch_is_due(&self) -> bool {
+        !self.batch.is_empty() && self.interactive_run >= INTERACTIVE_RUN
     }
 
-    fn take(&mut self, lane: Lane) {
-        self.held += 1;
+    fn lane(&mut self, lane: Lane) -> &mut BTreeMap<Ticket, W> {
         match lane {
-            Lane::Batch => {
-                self.held_by_batches += 1;
-                self.interactive_run = 0;
-            }
-            Lane::Interactive if !self.batch.is_empty() => self.interactive_run += 1,
-            Lane::Interactive | Lane::Background => {}
+            Lane::Interactive => &mut self.interactive,
+            Lane::Batch | Lane::Background => &mut self.batch,
         }
     }
 }
@@ -177,126 +129,54 @@ impl<W> FairQueue<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{HashMap, VecDeque};
 
-    /// A generator of repeatable choices (xorshift).
-    struct Choices(u64);
-
-    impl Choices {
-        fn below(&mut self, n: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            usize::try_from(self.0 % n as u64).unwrap()
-        }
-    }
-
-    /// Random walks over every operation, with the rules checked after each step by a second,
-    /// simpler set of books.
-    #[test]
-    fn whatever_happens_permits_are_neither_lost_nor_invented() {
-        for seed in 1..400_u64 {
-            let mut choose = Choices(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let total = 1 + choose.below(4);
-            let mut lanes = FairQueue::new(total);
-            let mut running: Vec<Lane> = Vec::new();
-            let mut waiting: HashMap<u64, (Ticket, Lane)> = HashMap::new();
-            let mut order: HashMap<bool, VecDeque<u64>> = HashMap::new();
-            let mut lost = 0;
-            for id in 0..400_u64 {
-                match choose.below(6) {
-                    0..=2 => {
-                        let lane =
-                            [Lane::Interactive, Lane::Batch, Lane::Background][choose.below(3)];
-                        if lanes.try_take(lane) {
-                            running.push(lane);
-                        } else if lane != Lane::Background {
-                            waiting.insert(id, (lanes.wait(lane, id), lane));
-                            order.entry(lane == Lane::Batch).or_default().push_back(id);
-                        }
-                    }
-                    3 if !running.is_empty() => {
-                        let lane = running.swap_remove(choose.below(running.len()));
-                        lanes.give_back(lane);
-                    }
-                    4 if !waiting.is_empty() => {
-                        let mut ids: Vec<u64> = waiting.keys().copied().collect();
-                        ids.sort_unstable();
-                        let leaver = ids[choose.below(ids.len())];
-                        let (ticket, lane) = waiting.remove(&leaver).unwrap();
-                        assert_eq!(lanes.leave(ticket), Some(leaver));
-                        assert_eq!(lanes.leave(ticket), None, "twice is harmless");
-                        order
-                            .get_mut(&(lane == Lane::Batch))
-                            .unwrap()
-                            .retain(|x| *x != leaver);
-                    }
-                    5 if lost > 0 => {
-                        lost -= 1;
-                        lanes.regain();
-                    }
-                    5 if lost + running.len() < total => {
-                        lost += 1;
-                        lanes.lose();
-                    }
-                    _ => {}
-                }
-                while let Some((granted, lane)) = lanes.grant() {
-                    let (_, asked) = waiting.remove(&granted).expect("granted to a waiter");
-                    assert_eq!(asked, lane);
-                    let first = order.get_mut(&(lane == Lane::Batch)).unwrap().pop_front();
-                    assert_eq!(first, Some(granted), "first come, first served in a lane");
-                    running.push(lane);
-                }
-                let batches = running.iter().filter(|lane| **lane == Lane::Batch).count();
-                assert!(running.len() + lost <= total, "seed {seed}");
-                assert_eq!(lanes.free(), total - running.len() - lost, "seed {seed}");
-                assert!(batches <= (total - 1).max(1), "seed {seed}");
-                let idle = lanes.free() > 0;
-                assert!(
-                    !idle || lanes.waiting_interactive() == 0,
-                    "no idle permit while a call waits"
-                );
-            }
-        }
+    fn first(queue: &FairQueue<&'static str>, batches: usize) -> Option<(Ticket, Lane)> {
+        let first = queue.in_order(batches).next();
+        first.map(|(ticket, lane, _)| (ticket, lane))
     }
 
     #[test]
-    fn a_call_goes_before_batch_records_and_batches_still_advance() {
-        let mut lanes = FairQueue::new(1);
-        assert!(lanes.try_take(Lane::Interactive));
+    fn calls_go_before_batch_records_and_batches_still_advance() {
+        let mut queue = FairQueue::new();
+        for _ in 0..100 {
+            let ticket = queue.ticket();
+            queue.wait(Lane::Interactive, ticket, "call");
+        }
         let mut served = Vec::new();
-        for name in 0..100 {
-            lanes.wait(Lane::Interactive, format!("call {name}"));
-        }
-        lanes.wait(Lane::Batch, "batch".into());
-        for _ in 0..40 {
-            lanes.give_back(Lane::Interactive);
-            let (who, lane) = lanes.grant().unwrap();
-            if lane == Lane::Batch {
-                lanes.give_back(lane);
-                lanes.wait(Lane::Batch, "batch".into());
-                lanes.held += 1; // stands for the interactive permit given back next round
+        for _ in 0..45 {
+            if queue.batch.is_empty() {
+                let ticket = queue.ticket();
+                queue.wait(Lane::Batch, ticket, "batch");
             }
-            served.push(who);
+            let (ticket, lane) = first(&queue, 1).unwrap();
+            served.push(queue.serve(lane, ticket).unwrap());
         }
-        let batches = served.iter().filter(|who| *who == "batch").count();
-        assert!((3..=5).contains(&batches), "{batches} of 40");
-        assert_eq!(served[0], "call 0");
+        let batches: Vec<usize> = (0..45).filter(|at| served[*at] == "batch").collect();
+        assert_eq!(batches, [8, 17, 26, 35, 44]);
     }
 
     #[test]
-    fn batches_leave_one_permit_to_calls() {
-        let mut lanes = FairQueue::new(4);
-        for _ in 0..3 {
-            assert!(lanes.try_take(Lane::Batch));
+    fn a_batch_record_that_may_not_run_holds_up_nobody() {
+        let mut queue = FairQueue::new();
+        let batch = queue.ticket();
+        queue.wait(Lane::Batch, batch, "batch");
+        assert_eq!(first(&queue, 0), None);
+        for _ in 0..20 {
+            assert!(queue.may_pass(Lane::Interactive, 0));
+            queue.passed(Lane::Interactive);
         }
-        assert!(!lanes.try_take(Lane::Batch));
-        assert!(lanes.try_take(Lane::Interactive));
-        lanes.wait(Lane::Batch, 1);
-        lanes.give_back(Lane::Interactive);
-        assert!(lanes.grant().is_none(), "the fourth is not for batches");
-        lanes.give_back(Lane::Batch);
-        assert!(lanes.grant().is_some());
+        assert!(!queue.may_pass(Lane::Interactive, 1), "it is due by now");
+        assert_eq!(first(&queue, 1), Some((batch, Lane::Batch)));
+    }
+
+    #[test]
+    fn a_retry_keeps_its_turn() {
+        let mut queue = FairQueue::new();
+        let (early, late) = (queue.ticket(), queue.ticket());
+        queue.wait(Lane::Interactive, late, "late");
+        queue.wait(Lane::Interactive, early, "early");
+        assert_eq!(first(&queue, 1), Some((early, Lane::Interactive)));
+        assert_eq!(queue.leave(early), Some("early"));
+        assert_eq!(queue.leave(early), None, "repeating it is harmless");
     }
 }

@@ -2,104 +2,74 @@
 //!
 //! # Theory of operation
 //!
-//! A call first gets a *permit* from [`admission`](self) (N of them; two lanes, a bounded queue). With
-//! it, it checks an idle child out of the pool of its *profile*, or starts one in a *slot* (also N of
-//! them: a slot is held from the start of a process until it is reaped, so never more than N are
-//! alive). One task tends each child from start to reap and owns its pipes; callers send it one record
-//! at a time and get one outcome back. A *lease* makes the checkout safe to drop: a child with a
-//! record in flight never returns to its pool.
+//! The *pool* has `N` places. A place is free, starting, idle, busy, dying or lost, and its process
+//! occupies it from the spawn to the reap: never more than `N` are alive. A call asks the pool for a child
+//! of its *profile* (its option set); in one step it claims an idle one, gets a place to start one in, has
+//! the least recently used one of another profile evicted, or waits in the fair queue. Each child belongs
+//! to one *task*, which owns the process and its pipes, takes one record at a time, and reports events to
+//! the pool; whatever casts doubt on the order of lines ends the child. Dropping a call at any moment
+//! gives back what it held.
 //!
-//! Files: `fair_queue`, `admission` (permits) · `keyed_pool`, `checkout`, `lease` (children by profile) ·
-//! `start`, `child`, `child_task`, `worker` (one child) · `spawner`, `launcher`, `os` (processes) · `resolve`,
-//! `current_engine`, `introspection` (the engine) · `recycle`, `breaker`, `quarantine` (what ends and what is
-//! held back) · `batch`, `drain`, `snapshot`, `stats` (the rest of the public face).
+//! Files, each using only those before it: `settings`, `recycle`, `failure`, `fair_queue`, `ledger`,
+//! `pool_state` (plain data) · `os`, `launcher`, `spawner`, `engine_program` (processes) · `pipes`,
+//! `child`, `ping`, `ending`, `child_task` (one child) · `pool`, `place`, `breaker`, `starter` (places and
+//! starts) · `resolve`, `current_engine`, `introspection` (the engine) · `quarantine`, `stats`,
+//! `dispatcher` (the way of a record) · `batch`, `drain`, `snapshot` · this facade.
 
-mod admission;
 mod batch;
 mod breaker;
-mod checkout;
 mod child;
+mod child_status;
 mod child_task;
-mod core;
 mod current_engine;
+mod dispatcher;
 mod drain;
+mod ending;
+mod engine_program;
 mod failure;
 mod fair_queue;
 mod introspection;
 mod jitter;
-mod keyed_pool;
 mod launcher;
-mod lease;
+mod ledger;
 mod log_throttle;
 mod os;
+mod ping;
+mod pipes;
+mod place;
+mod pool;
+mod pool_state;
+mod profiles;
 mod quarantine;
 mod recycle;
 mod resolve;
+mod sandbox_report;
 mod settings;
 mod snapshot;
 mod spawner;
-mod start;
+mod starter;
 mod stats;
 mod stderr_tail;
-mod worker;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde::Serialize;
 use tracing::Instrument;
 
-use crate::contract::{CONTRACT_VERSION, Envelope, ProbeOptions, Profile, Record, Reply};
+use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 
-use self::admission::Permit;
-use self::core::Core;
-use self::failure::Failure;
-use self::fair_queue::Lane;
-use self::stats::Ended;
-use self::worker::Outcome;
+use self::dispatcher::{Dispatcher, record_span};
 
 pub use batch::Batch;
 pub use drain::{DrainSummary, Waiting};
+pub use engine_program::{EngineInfo, EngineKind, check_sandbox};
+pub use introspection::Introspection;
 pub use launcher::{Applied, CHILD_MARK, intercept_launch};
 pub use recycle::Reason;
-pub use resolve::check_sandbox;
 pub use settings::{EngineChoice, SandboxMode, Settings};
 pub use snapshot::{
     BreakerSummary, LatencyView, LimitsView, ProfileView, QueueView, Snapshot, Starts, WorkerView,
 };
-
-/// A discovery answer of the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Introspection {
-    /// The `formats` report.
-    Formats,
-    /// The `targets` report of one format.
-    Targets(String),
-    /// The JSON Schema of reports.
-    Schema,
-}
-
-/// Which kind of engine was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineKind {
-    /// A `deckprobe` binary.
-    External,
-    /// The engine inside our own binary.
-    Builtin,
-}
-
-/// The engine in use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EngineInfo {
-    /// Which kind it is.
-    pub kind: EngineKind,
-    /// The program that is started.
-    pub path: PathBuf,
-    /// The version that it reports.
-    pub tool_version: String,
-}
 
 /// The running supervisor. Clones are handles to the same one; when the last is dropped without a
 /// [`drain`](Self::drain), idle children end by themselves.
@@ -109,12 +79,13 @@ pub struct Supervisor {
 }
 
 struct Handle {
-    core: Arc<Core>,
+    dispatcher: Arc<Dispatcher>,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.core.abandon();
+        self.dispatcher.calls.close();
+        self.dispatcher.pool.close();
     }
 }
 
@@ -123,34 +94,23 @@ impl Supervisor {
     /// prewarming go on in the background.
     #[must_use]
     pub fn start(settings: Settings) -> Self {
-        let core = Core::new(settings);
-        if core.settings.prewarm > 0 {
-            core.tracker.spawn(Arc::clone(&core).prewarm());
+        let dispatcher = Dispatcher::new(settings);
+        if dispatcher.settings.prewarm > 0 {
+            let keep_warm = Arc::clone(&dispatcher).keep_warm();
+            dispatcher.pool.tasks.spawn(keep_warm);
         }
         Self {
-            handle: Arc::new(Handle { core }),
+            handle: Arc::new(Handle { dispatcher }),
         }
     }
 
     /// Probes one record. Always exactly one reply: the engine's, or an envelope of ours. Dropping
     /// the future cancels the probe and kills the child that it runs on.
     pub async fn probe(&self, record: &Record, options: &ProbeOptions) -> Reply {
-        let core = &self.handle.core;
-        let _under_way = core.calls.token();
-        let tally = OutcomeGuard { core };
-        let span = record_span();
-        let call = async {
-            let asked = Instant::now();
-            let longest = core.settings.queue_timeout;
-            match core.admission.acquire(Lane::Interactive, longest).await {
-                Ok(permit) => {
-                    core.stats.note_wait(asked.elapsed());
-                    core.run(record, options, permit, tally).await
-                }
-                Err(refusal) => tally.done(core.reply(&refusal.envelope())),
-            }
-        };
-        call.instrument(span).await
+        let dispatcher = &self.handle.dispatcher;
+        let _under_way = dispatcher.calls.token();
+        let probe = dispatcher.probe(record, options);
+        probe.instrument(record_span()).await
     }
 
     /// Probes many records; an entry that is already an error answers as it is. Records are taken
@@ -163,7 +123,7 @@ impl Supervisor {
         I: IntoIterator<Item = Result<Record, Envelope>>,
         I::IntoIter: Send + 'static,
     {
-        self.handle.core.batch(records.into_iter(), options)
+        Batch::start(&self.handle.dispatcher, records.into_iter(), options)
     }
 
     /// A discovery answer, verbatim, cached by the engine's identity. Only the first call of a kind
@@ -172,8 +132,9 @@ impl Supervisor {
     /// # Errors
     /// The engine's own error envelope, or one of ours.
     pub async fn introspect(&self, what: &Introspection) -> Result<Arc<str>, Reply> {
-        let _under_way = self.handle.core.calls.token();
-        self.handle.core.introspect(what).await
+        let dispatcher = &self.handle.dispatcher;
+        let _under_way = dispatcher.calls.token();
+        dispatcher.introspect(what).await
     }
 
     /// The engine in use; waits for the search to end.
@@ -181,7 +142,7 @@ impl Supervisor {
     /// # Errors
     /// `MCP_ENGINE_FAILURE` when there is no usable engine, with the reason.
     pub async fn engine(&self) -> Result<EngineInfo, Envelope> {
-        let engine = self.handle.core.engine().await;
+        let engine = self.handle.dispatcher.engine.find(|| ()).await;
         engine
             .map(|engine| engine.info.clone())
             .map_err(|error| error.envelope())
@@ -190,167 +151,23 @@ impl Supervisor {
     /// The `tool_version` for envelopes that other layers make: the engine's where it is known.
     #[must_use]
     pub fn tool_version(&self) -> Arc<str> {
-        self.handle.core.tool_version()
+        self.handle.dispatcher.tool_version()
     }
 
     /// The state of the pool now. Needs no permit and waits for nothing.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.handle.core.snapshot()
+        snapshot::snapshot(&self.handle.dispatcher)
     }
 
     /// Ends the supervisor: new calls are refused, those in flight are answered within `limit`, and
     /// when it returns no child of ours is alive or being started. Repeating it is harmless.
     pub async fn drain(&self, limit: Duration, waiting: Waiting) -> DrainSummary {
-        self.handle.core.drain(limit, waiting).await
+        drain::drain(&self.handle.dispatcher, limit, waiting).await
     }
 
     /// Kills every child now, without waiting. For a second signal, just before the process exits.
     pub fn abort(&self) {
-        self.handle.core.abort();
-    }
-}
-
-impl Core {
-    /// Runs one record under a permit, and counts how it ended.
-    async fn run(
-        self: &Arc<Self>,
-        record: &Record,
-        options: &ProbeOptions,
-        permit: Permit,
-        tally: OutcomeGuard<'_>,
-    ) -> Reply {
-        let profile = options.profile();
-        let span = tracing::Span::current();
-        span.record("profile", tracing::field::display(&profile));
-        tracing::trace!("admitted");
-        let reply = self
-            .attempts(record, options, &profile, Arc::new(permit))
-            .await;
-        span.record("outcome", Ended::of(&reply).as_str());
-        tally.done(reply)
-    }
-
-    /// Tries a record; once more if the child proves to have been dead before it got it.
-    async fn attempts(
-        self: &Arc<Self>,
-        record: &Record,
-        options: &ProbeOptions,
-        profile: &Profile,
-        permit: Arc<Permit>,
-    ) -> Reply {
-        if self.quarantine.remembers_any() {
-            let document = quarantine::document_key(record, options).await;
-            if let Some(refusal) = self.quarantine.refusal(document, Instant::now()) {
-                self.stats.count_refused();
-                return self.reply(&refusal);
-            }
-        }
-        let engine = match self.engine().await {
-            Ok(engine) => engine,
-            Err(error) => return error.reply(&self.tool_version()),
-        };
-        let per_record = engine.takes_options_per_record();
-        let key = if per_record {
-            ProbeOptions::new().profile()
-        } else {
-            profile.clone()
-        };
-        for attempt in 0..2 {
-            if attempt > 0 {
-                self.stats.count_retry();
-            }
-            let mut lease = match self.checkout(&key, &permit).await {
-                Ok(lease) => lease,
-                Err(error) => return error.reply(&self.tool_version()),
-            };
-            let mut line = Vec::new();
-            record.write_line(per_record.then_some(options), &mut line);
-            let display_name = record.display_name().map(str::to_owned);
-            let handed_over = Instant::now();
-            tracing::Span::current().record("child", lease.child_id());
-            tracing::trace!("handed over");
-            match lease.run(line, display_name).await {
-                Outcome::Reply(reply) => {
-                    self.stats.note_record(handed_over.elapsed());
-                    return reply;
-                }
-                Outcome::NotHandedOver => {}
-                Outcome::Failed(failure) => return self.failed(&failure, record, options).await,
-            }
-        }
-        self.reply(&failure::never_handed_over())
-    }
-
-    /// The reply for a record that cost a child.
-    async fn failed(&self, failure: &Failure, record: &Record, options: &ProbeOptions) -> Reply {
-        let mut envelope = failure.envelope(options.budget().timeout_ms);
-        if self.quarantine.is_on() && failure.blames_the_document() {
-            let document = quarantine::document_key(record, options).await;
-            self.quarantine
-                .strike(document, &mut envelope, Instant::now());
-        }
-        self.reply(&envelope)
-    }
-
-    /// Starts the children that the first calls will find.
-    async fn prewarm(self: Arc<Self>) {
-        let wanted = self.settings.prewarm.min(self.settings.max_concurrency);
-        let profile = ProbeOptions::new().profile();
-        let Ok(pool) = self.pools.of(self.weak(), &profile) else {
-            return;
-        };
-        let starts = (0..wanted).filter_map(|_| {
-            let permit = self.admission.try_background()?;
-            let (core, pool) = (Arc::clone(&self), Arc::clone(&pool));
-            Some(
-                self.tracker
-                    .spawn(async move { core.warm_up(&pool, permit).await }),
-            )
-        });
-        for start in starts.collect::<Vec<_>>() {
-            if let Ok(Err(error)) = start.await
-                && !self.is_ending()
-            {
-                tracing::warn!(reason = %error.envelope().message, "no engine could be started in advance");
-            }
-        }
-    }
-
-    fn tool_version(&self) -> Arc<str> {
-        let engine = self.engine.current();
-        engine.map_or_else(
-            || CONTRACT_VERSION.into(),
-            |engine| engine.info.tool_version.as_str().into(),
-        )
-    }
-
-    fn reply(&self, envelope: &Envelope) -> Reply {
-        Reply::from_envelope(envelope, &self.tool_version())
-    }
-}
-
-/// The span of one record, from its call to its reply. Nothing of a document is in it.
-fn record_span() -> tracing::Span {
-    use tracing::field::Empty;
-    tracing::debug_span!("record", profile = Empty, child = Empty, outcome = Empty)
-}
-
-/// Counts a record however it ends, also when its future is dropped.
-struct OutcomeGuard<'a> {
-    core: &'a Core,
-}
-
-impl OutcomeGuard<'_> {
-    fn done(self, reply: Reply) -> Reply {
-        self.core.stats.count_outcome(Ended::of(&reply));
-        std::mem::forget(self);
-        reply
-    }
-}
-
-impl Drop for OutcomeGuard<'_> {
-    fn drop(&mut self) {
-        self.core.stats.count_outcome(Ended::Cancelled);
+        drain::abort(&self.handle.dispatcher);
     }
 }

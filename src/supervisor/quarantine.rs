@@ -41,8 +41,8 @@ impl Quarantine {
         }
     }
 
-    /// Whether a look at the document is worth it: nothing is remembered in ordinary times.
-    pub(super) fn remembers_any(&self) -> bool {
+    /// Whether any document is remembered, so that it is worth the cost of identifying this one.
+    pub(super) fn remembers_any(&self, _now: Instant) -> bool {
         self.limit > 0 && !self.entries().is_empty()
     }
 

@@ -1,108 +1,96 @@
-//! Why children end, and the limits that make a healthy one end.
+//! Why children end, and the limits at which a healthy one is ended.
 
 use std::time::{Duration, Instant};
 
-use super::{Settings, jitter};
+use super::jitter;
+use super::settings::Settings;
 
-/// Why a child ended. The words are metric labels and log fields, a closed list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+/// What kind of end a reason is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The child failed, or its caller left it in the middle of a record.
+    Fault,
+    /// A healthy child reached a limit. Such ends come one at a time.
+    Limit,
+    /// A healthy child was asked to end.
+    Asked,
+}
+
+/// Declares [`Reason`] as one table, with everything that the supervisor derives from it.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident: $label:literal, $kind:ident, replace: $replace:literal;)*) => {
+        /// Why a child ended. The words are metric labels and log fields, a closed list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Reason {
+            /// All reasons.
+            pub const ALL: [Self; [$($label),*].len()] = [$(Self::$name),*];
+
+            /// The label.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+
+            /// Whether another child should be started in the background instead.
+            pub(super) const fn wants_replacement(self) -> bool {
+                match self { $(Self::$name => $replace,)* }
+            }
+
+            const fn kind(self) -> Kind {
+                match self { $(Self::$name => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+// A new reason is a row here and a row in `docs/observability.md`.
+reasons! {
     /// A record missed its deadline.
-    Deadline,
+    Deadline: "deadline", Fault, replace: true;
     /// It exited by itself.
-    Exit,
+    Exit: "exit", Fault, replace: true;
     /// A signal that we did not send ended it.
-    Signal,
-    /// It said something that is no reply.
-    Protocol,
+    Signal: "signal", Fault, replace: true;
+    /// It printed something that is not a reply.
+    Protocol: "protocol", Fault, replace: true;
     /// It closed one of its pipes.
-    StdinClosed,
+    StdinClosed: "stdin_closed", Fault, replace: true;
     /// The caller left in the middle of a record.
-    Cancelled,
+    Cancelled: "cancelled", Fault, replace: true;
     /// It served as many records as it may.
-    Records,
+    Records: "records", Limit, replace: true;
     /// It is too old.
-    Age,
+    Age: "age", Limit, replace: true;
     /// Its resident memory is above the limit.
-    Memory,
+    Memory: "memory", Limit, replace: true;
     /// Nobody used it for a while.
-    Idle,
+    Idle: "idle", Asked, replace: false;
     /// The engine was replaced on disk.
-    Upgraded,
+    Upgraded: "upgraded", Asked, replace: true;
     /// It made room for a child of another profile.
-    Evicted,
+    Evicted: "evicted", Asked, replace: false;
     /// It never became ready.
-    Start,
-    /// It was started to answer one discovery question.
-    Discovery,
+    Start: "start", Fault, replace: false;
+    /// It was started to answer one question, and has.
+    Discovery: "discovery", Asked, replace: false;
     /// The supervisor ends.
-    Shutdown,
+    Shutdown: "shutdown", Asked, replace: false;
 }
 
 impl Reason {
-    /// All reasons.
-    pub const ALL: [Self; 15] = [
-        Self::Deadline,
-        Self::Exit,
-        Self::Signal,
-        Self::Protocol,
-        Self::StdinClosed,
-        Self::Cancelled,
-        Self::Records,
-        Self::Age,
-        Self::Memory,
-        Self::Idle,
-        Self::Upgraded,
-        Self::Evicted,
-        Self::Start,
-        Self::Discovery,
-        Self::Shutdown,
-    ];
-
-    /// The label.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deadline => "deadline",
-            Self::Exit => "exit",
-            Self::Signal => "signal",
-            Self::Protocol => "protocol",
-            Self::StdinClosed => "stdin_closed",
-            Self::Cancelled => "cancelled",
-            Self::Records => "records",
-            Self::Age => "age",
-            Self::Memory => "memory",
-            Self::Idle => "idle",
-            Self::Upgraded => "upgraded",
-            Self::Evicted => "evicted",
-            Self::Start => "start",
-            Self::Discovery => "discovery",
-            Self::Shutdown => "shutdown",
-        }
-    }
-
     /// Whether we asked for this end, of a child that did nothing wrong.
     #[must_use]
     pub const fn is_planned(self) -> bool {
-        matches!(
-            self,
-            Self::Records
-                | Self::Age
-                | Self::Memory
-                | Self::Idle
-                | Self::Upgraded
-                | Self::Evicted
-                | Self::Discovery
-                | Self::Shutdown
-        )
+        !matches!(self.kind(), Kind::Fault)
     }
 
-    /// Whether the child that ends should be replaced in the background.
-    pub(super) const fn wants_replacement(self) -> bool {
-        !matches!(
-            self,
-            Self::Idle | Self::Evicted | Self::Start | Self::Discovery | Self::Shutdown
-        )
+    /// Whether the child reached one of its limits.
+    pub(super) const fn is_limit(self) -> bool {
+        matches!(self.kind(), Kind::Limit)
     }
 
     pub(super) const fn index(self) -> usize {
@@ -110,7 +98,7 @@ impl Reason {
     }
 }
 
-/// The limits of one child, jittered so that children started together do not end together.
+/// The limits of one child, jittered so that children that were started together do not end together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecycleLimits {
     records: Option<u64>,
@@ -120,7 +108,7 @@ pub(super) struct RecycleLimits {
 }
 
 impl RecycleLimits {
-    pub(super) fn of_a_child_born(now: Instant, settings: &Settings) -> Self {
+    pub(super) fn for_child_born(now: Instant, settings: &Settings) -> Self {
         Self {
             records: settings.max_records.map(jitter::around_count),
             expires: settings
@@ -147,6 +135,10 @@ impl RecycleLimits {
     pub(super) fn expires(&self) -> Option<Instant> {
         self.expires
     }
+
+    pub(super) fn has_memory_limit(&self) -> bool {
+        self.resident.is_some()
+    }
 }
 
 #[cfg(test)]
@@ -163,7 +155,7 @@ mod tests {
             ..Settings::default()
         };
         let now = Instant::now();
-        let limits = RecycleLimits::of_a_child_born(now, &settings);
+        let limits = RecycleLimits::for_child_born(now, &settings);
         let later = now + Duration::from_secs(1_000_000);
         assert_eq!(limits.reached(u64::MAX, u64::MAX, later), None);
         assert_eq!(limits.idle, None);
@@ -178,14 +170,14 @@ mod tests {
             ..Settings::default()
         };
         let now = Instant::now();
-        let limits = RecycleLimits::of_a_child_born(now, &settings);
+        let limits = RecycleLimits::for_child_born(now, &settings);
         assert_eq!(limits.reached(1, 1, now), None);
     }
 
     #[test]
     fn every_limit_has_its_own_reason() {
         let now = Instant::now();
-        let limits = RecycleLimits::of_a_child_born(now, &Settings::default());
+        let limits = RecycleLimits::for_child_born(now, &Settings::default());
         let hour = now + Duration::from_secs(3600 + 361);
         assert_eq!(limits.reached(0, 0, now), None);
         assert_eq!(limits.reached(11_001, 0, now), Some(Reason::Records));
@@ -193,10 +185,16 @@ mod tests {
         assert_eq!(limits.reached(0, 513 << 20, now), Some(Reason::Memory));
     }
 
+    /// The page that operators read lists exactly these labels.
     #[test]
-    fn reasons_are_listed_in_the_order_of_their_index() {
-        for (index, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason.index(), index);
+    fn every_reason_is_documented() {
+        let page = include_str!("../../docs/observability.md");
+        for reason in Reason::ALL {
+            let label = format!("`{}`", reason.as_str());
+            assert!(
+                page.contains(&label),
+                "{label} is missing in observability.md"
+            );
         }
     }
 }

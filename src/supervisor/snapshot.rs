@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::core::Core;
+use super::child_status::ChildStatus;
+use super::dispatcher::Dispatcher;
+use super::engine_program::EngineInfo;
 use super::launcher::Applied;
+use super::pool::Pool;
+use super::settings::Settings;
 use super::stats::Latencies;
-use super::worker::{ChildStatus, Phase};
-use super::{EngineInfo, Settings};
 
 /// The state of the pool.
 #[derive(Clone, Debug, Serialize)]
@@ -159,80 +161,89 @@ pub struct LatencyView {
     pub p99_us: Option<u64>,
 }
 
-impl Core {
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let now = Instant::now();
-        let load = self.admission.load();
-        let (ok, failed) = self.stats.starts();
-        let breaker = self.breaker.view(now);
-        let engine = self.engine.current();
-        let state = match breaker.state {
-            _ if self.is_ending() => "ending",
-            _ if load.lost >= load.total => "stuck",
-            "open" | "trial" | "backoff" => "failing",
-            _ if ok == 0 => "idle",
-            _ => "ready",
-        };
-        let mut workers: Vec<WorkerView> = self.living().iter().map(|s| worker(s, now)).collect();
-        workers.sort_by_key(|worker| worker.id);
-        Snapshot {
-            state,
-            uptime_ms: millis(self.born.elapsed()),
-            engine: engine.map(|engine| engine.info.clone()),
-            sandbox: self.confinement(),
-            limits: limits(&self.settings),
-            queue: QueueView {
-                permits: load.total,
-                permits_in_use: load.held,
-                lost: load.lost,
-                waiting: load.waiting,
-                batches: load.batches,
-            },
-            profiles: self.profiles(),
-            profiles_known: self.pools.len(),
-            workers,
-            breaker: BreakerSummary {
-                state: breaker.state,
-                recent_failures: breaker.recent_failures,
-                last_reason: breaker.last_reason,
-                retry_in_ms: breaker.retry_in.map(millis),
-            },
-            outcomes: self.stats.outcomes(),
-            recycles: self.stats.ends(),
-            starts: Starts { ok, failed },
-            resent: self.stats.retries(),
-            suspects: self.quarantine.remembered(),
-            refused: self.stats.refused(),
-            record_latency: latency(&self.stats.records),
-            queue_latency: latency(&self.stats.waits),
-        }
-    }
-
-    fn profiles(&self) -> Vec<ProfileView> {
-        const SHOWN: usize = 16;
-        let pools = self.pools.by_use().into_iter().take(SHOWN);
-        pools
-            .map(|pool| ProfileView {
-                profile: pool.profile.to_string(),
-                idle: pool.idle_count(),
-                uses: pool.uses(),
-            })
-            .collect()
+/// The state of the pool now.
+pub(super) fn snapshot(dispatcher: &Dispatcher) -> Snapshot {
+    let Dispatcher {
+        settings,
+        pool,
+        stats,
+        ..
+    } = dispatcher;
+    let now = Instant::now();
+    let load = pool.load();
+    let (ok, failed) = stats.starts();
+    let breaker = dispatcher.breaker.view(now);
+    let engine = dispatcher.engine.peek();
+    let state = match breaker.state {
+        _ if pool.is_closing() => "ending",
+        _ if load.places.lost >= load.places.total => "stuck",
+        "open" | "trial" | "backoff" => "failing",
+        _ if ok == 0 => "idle",
+        _ => "ready",
+    };
+    let children = pool.children();
+    let workers = children
+        .iter()
+        .map(|(state, child)| worker(state, child, now));
+    let mut workers: Vec<WorkerView> = workers.collect();
+    workers.sort_by_key(|worker| worker.id);
+    Snapshot {
+        state,
+        uptime_ms: millis(dispatcher.born.elapsed()),
+        engine: engine.map(|engine| engine.info.clone()),
+        sandbox: dispatcher.starter.sandbox(),
+        limits: limits(settings),
+        queue: QueueView {
+            permits: load.places.total,
+            permits_in_use: load.places.in_use,
+            lost: load.places.lost,
+            waiting: load.waiting,
+            batches: load.batches,
+        },
+        profiles: profiles(pool),
+        profiles_known: pool.profiles.len(),
+        workers,
+        breaker: BreakerSummary {
+            state: breaker.state,
+            recent_failures: breaker.recent_failures,
+            last_reason: breaker.last_reason,
+            retry_in_ms: breaker.retry_in.map(millis),
+        },
+        outcomes: stats.outcomes(),
+        recycles: stats.ends(),
+        starts: Starts { ok, failed },
+        resent: stats.retries(),
+        suspects: dispatcher.quarantine.remembered(),
+        refused: stats.refused(),
+        record_latency: latency(&stats.records),
+        queue_latency: latency(&stats.waits),
     }
 }
 
-fn worker(shared: &ChildStatus, now: Instant) -> WorkerView {
-    let phase: Phase = shared.phase();
+fn profiles(pool: &Pool) -> Vec<ProfileView> {
+    const SHOWN: usize = 16;
+    let profiles = pool.profiles.by_use().into_iter().take(SHOWN);
+    profiles
+        .map(|profile| ProfileView {
+            profile: profile.profile.to_string(),
+            idle: pool.places_of(profile.id).1,
+            uses: profile.uses(),
+        })
+        .collect()
+}
+
+fn worker(state: &'static str, child: &ChildStatus, now: Instant) -> WorkerView {
+    let profile = child.profile.as_ref();
     WorkerView {
-        id: shared.id,
-        pid: shared.pid(),
-        state: phase.as_str(),
-        profile: shared.profile.to_string(),
-        tool_version: shared.engine.info.tool_version.clone(),
-        age_ms: millis(now.saturating_duration_since(shared.born)),
-        unused_ms: millis(now.saturating_duration_since(shared.last_used())),
-        served: shared.served(),
-        rss_bytes: shared.resident(),
+        id: child.id,
+        pid: child.pid(),
+        state,
+        profile: profile.map_or_else(|| "default".to_owned(), |p| p.profile.to_string()),
+        tool_version: child.engine.info.tool_version.clone(),
+        age_ms: millis(now.saturating_duration_since(child.born)),
+        unused_ms: millis(now.saturating_duration_since(child.last_used())),
+        served: child.served(),
+        rss_bytes: child.resident(),
     }
 }
 

@@ -107,6 +107,24 @@ impl Stats {
         metrics::counter!(metric::STARTS, "result" => result).increment(1);
     }
 
+    /// A process exists.
+    #[allow(clippy::unused_self)]
+    pub(super) fn count_child_born(&self) {
+        metrics::gauge!(metric::CHILDREN).increment(1.0);
+    }
+
+    /// A process has been reaped.
+    #[allow(clippy::unused_self)]
+    pub(super) fn count_child_gone(&self) {
+        metrics::gauge!(metric::CHILDREN).decrement(1.0);
+    }
+
+    /// How long a good start took.
+    #[allow(clippy::unused_self)]
+    pub(super) fn note_start(&self, took: Duration) {
+        metrics::histogram!(metric::START_SECONDS).record(took);
+    }
+
     /// A record went to a second child, as the first was dead before it got it.
     pub(super) fn count_retry(&self) {
         count(Some(&self.retried));

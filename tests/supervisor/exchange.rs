@@ -130,7 +130,7 @@ async fn of_two_lines_the_first_answers_and_the_child_serves_no_other() {
         let reply = bench.probe(&file).await;
         assert_answers(&reply, &file);
         assert!(json(&reply).get("second").is_none());
-        // Should the second line come late enough to meet the next record, it is no reply to that.
+        // Should the second line come late enough to meet the next record, it is not a reply to that.
         let next = bench.probe(&format!("reply~{n}.pdf")).await;
         if !next.is_error() {
             assert_answers(&next, &format!("reply~{n}.pdf"));
@@ -202,7 +202,7 @@ async fn a_line_that_is_no_reply_ends_the_child_and_is_shown_bounded_and_escaped
         "swap.pdf",
     ] {
         let reply = bench.probe(file).await;
-        assert_fails(&reply, FAILURE, &["is no reply"]);
+        assert_fails(&reply, FAILURE, &["is not a reply"]);
         assert!(reply.json().len() < 1000, "{}", reply.json());
         bench.assert_serves("reply~next.pdf").await;
     }

@@ -168,32 +168,33 @@ impl Bench {
         self.snapshot().recycles[reason]
     }
 
-    /// Waits until nothing runs and every child that is left is idle.
-    pub async fn settle(&self) {
+    /// Waits until nothing runs and every child that is left is idle. Returns what the pool looked like
+    /// then.
+    pub async fn settle(&self) -> Snapshot {
+        let mut last = self.snapshot();
         let settled = || {
-            let snapshot = self.snapshot();
-            let idle = snapshot.workers.iter().all(|worker| worker.state == "idle");
-            idle && snapshot.queue.permits_in_use == 0 && snapshot.queue.waiting == 0
+            last = self.snapshot();
+            let idle = last.workers.iter().all(|worker| worker.state == "idle");
+            idle && last.queue.permits_in_use == 0 && last.queue.waiting == 0
         };
         eventually("the pool comes to rest", settled).await;
+        last
     }
 
     /// The five things (the first two, one right reply each, are the test's own): living children are
-    /// at most N and those that the books name; every permit is free; nothing is left after the end.
+    /// at most N and those in the snapshot; every place is idle or free; nothing is left after the end.
     pub async fn assert_whole(self) {
-        self.settle().await;
+        let snapshot = self.settle().await;
         let zombie = |worker: &WorkerView| worker.pid.and_then(state_of) == Some('Z');
         eventually("every zombie is reaped", || {
             !self.snapshot().workers.iter().any(zombie)
         })
         .await;
-        let snapshot = self.snapshot();
         let pids: Vec<u32> = snapshot.workers.iter().filter_map(|w| w.pid).collect();
         assert!(
             pids.len() <= snapshot.limits.max_concurrency,
             "{snapshot:?}"
         );
-        assert_eq!(snapshot.queue.permits_in_use, 0);
         let summary = within(self.supervisor.drain(PATIENCE, Waiting::Refuse)).await;
         assert!(summary.lost.is_empty(), "{summary:?}");
         self.chaos.assert_all_gone().await;

@@ -39,7 +39,7 @@ async fn a_full_queue_refuses_at_once() {
         assert_fails(
             &reply,
             ErrorCode::McpOverloaded,
-            &["5 calls wait", "try again"],
+            &["5 calls are waiting", "try again"],
         );
     }
     assert!(begun.elapsed() < Duration::from_secs(1));
@@ -361,7 +361,10 @@ async fn ten_thousand_mixed_records_get_one_right_reply_each() {
         let code = reply.head().code;
         match verb(n) {
             "error" => assert_eq!(code, Some(ErrorCode::MalformedInput)),
-            "silent" | "wait:600" => assert_eq!(code, Some(ErrorCode::McpTimeout)),
+            "silent" => assert_eq!(code, Some(ErrorCode::McpTimeout)),
+            // On a busy machine the reply may come before our timer does.
+            "wait:600" if !reply.is_error() => assert_answers(&reply, &file(n)),
+            "wait:600" => assert_eq!(code, Some(ErrorCode::McpTimeout)),
             "reply" | "two" | "then-exit:1" if !reply.is_error() => {
                 assert_answers(&reply, &file(n));
             }

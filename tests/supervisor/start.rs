@@ -195,7 +195,7 @@ async fn our_own_program_is_refused_as_an_engine() {
     for (path, why) in [
         (launcher(), "this very program"),
         (linked, "this very program"),
-        (copied, "no deckprobe engine"),
+        (copied, "not a deckprobe engine"),
     ] {
         let bench = Bench::new(|settings| settings.bin = Some(path));
         assert_fails(&bench.probe("reply.pdf").await, FAILURE, &[why]);
