@@ -14,10 +14,11 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use self::chunks::malformed;
 pub(crate) use self::chunks::{Decoder, Feed};
-pub(crate) use self::wire::{Broken, Field, Fields, Wire, text};
+pub(crate) use self::wire::{DecodeError, Field, Fields, Wire, message, number, reference, text};
 use super::super::budget::Meter;
-use super::super::error::{ProbeError, Result};
+use super::super::error::Result;
 
 /// Most archives, and most messages, of one document (contract §9.7).
 const MAX_OBJECTS: u64 = 1_000_000;
@@ -31,7 +32,7 @@ pub(crate) trait Visitor {
     fn wants(&mut self, identifier: u64, kind: u32) -> bool;
 
     /// Takes the payload of a wanted message.
-    fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), Broken>;
+    fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), DecodeError>;
 
     /// Whether everything is known, so that the rest need not be decoded.
     fn is_satisfied(&self) -> bool;
@@ -39,13 +40,13 @@ pub(crate) trait Visitor {
 
 /// How much of what the components hold.
 #[derive(Debug, Default)]
-pub(crate) struct Census {
+pub(crate) struct MessageCounts {
     archives: u64,
     messages: u64,
     kinds: BTreeMap<u32, u64>,
 }
 
-impl Census {
+impl MessageCounts {
     /// All messages. An archive has one, or more where changes were appended to it.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
@@ -94,7 +95,7 @@ fn limit(count: u64, meter: &Meter) -> Result<()> {
 /// it), and budget errors.
 pub(crate) fn walk<F: Feed>(
     mut decoder: Decoder<'_, F>,
-    census: &mut Census,
+    counts: &mut MessageCounts,
     visitor: &mut impl Visitor,
 ) -> Result<()> {
     let mut messages = Vec::new();
@@ -102,17 +103,18 @@ pub(crate) fn walk<F: Feed>(
         let Some(length) = decoder.varint()? else {
             return Ok(());
         };
-        census.archive(decoder.meter())?;
+        counts.archive(decoder.meter())?;
         let info = decoder.take(length)?;
-        let identifier = read_info(info, &mut messages)
-            .map_err(|Broken| malformed(decoder.name(), "an archive header does not decode"))?;
+        let identifier = read_info(info, &mut messages).map_err(|DecodeError| {
+            malformed(decoder.name(), "an archive header does not decode")
+        })?;
         for &(kind, length) in &messages {
-            census.message(kind, decoder.meter())?;
+            counts.message(kind, decoder.meter())?;
             if visitor.wants(identifier, kind) {
                 let payload = decoder.take(length)?;
                 visitor
                     .message(identifier, kind, payload)
-                    .map_err(|Broken| {
+                    .map_err(|DecodeError| {
                         malformed(
                             decoder.name(),
                             format_args!("the message of type {kind} does not decode"),
@@ -127,7 +129,7 @@ pub(crate) fn walk<F: Feed>(
 }
 
 /// Reads an `ArchiveInfo`: its identifier, and type and length of its messages.
-fn read_info(info: &[u8], messages: &mut Vec<(u32, u64)>) -> Result<u64, Broken> {
+fn read_info(info: &[u8], messages: &mut Vec<(u32, u64)>) -> Result<u64, DecodeError> {
     messages.clear();
     let mut identifier = 0;
     for field in Fields::of(info) {
@@ -149,14 +151,14 @@ fn read_info(info: &[u8], messages: &mut Vec<(u32, u64)>) -> Result<u64, Broken>
     Ok(identifier)
 }
 
-fn read_message_info(info: &[u8]) -> Result<(u32, u64), Broken> {
+fn read_message_info(info: &[u8]) -> Result<(u32, u64), DecodeError> {
     let (mut kind, mut length) = (0, 0);
     for field in Fields::of(info) {
         match field? {
             Field {
                 number: 1,
                 value: Wire::Varint(n),
-            } => kind = u32::try_from(n).map_err(|_| Broken)?,
+            } => kind = u32::try_from(n).map_err(|_| DecodeError)?,
             Field {
                 number: 3,
                 value: Wire::Varint(n),
@@ -165,10 +167,6 @@ fn read_message_info(info: &[u8]) -> Result<(u32, u64), Broken> {
         }
     }
     Ok((kind, length))
-}
-
-fn malformed(name: &str, why: impl std::fmt::Display) -> ProbeError {
-    ProbeError::malformed(format_args!("IWA component {name:?}: {why}"))
 }
 
 /// Walks a component and every field of its messages, for the fuzz targets.
@@ -190,7 +188,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
             true
         }
 
-        fn message(&mut self, _: u64, _: u32, payload: &[u8]) -> Result<(), Broken> {
+        fn message(&mut self, _: u64, _: u32, payload: &[u8]) -> Result<(), DecodeError> {
             for field in Fields::of(payload) {
                 self.0 = self.0.wrapping_add(field?.value.reference()?.unwrap_or(0));
             }
@@ -205,7 +203,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     let meter = Meter::start(crate::contract::Limits::of(crate::contract::Level::Deep));
     let decoder = Decoder::new(Whole(bytes), &meter, "x.iwa");
     // Whether it decodes is no matter here.
-    let _ = walk(decoder, &mut Census::default(), &mut Everything(0));
+    let _ = walk(decoder, &mut MessageCounts::default(), &mut Everything(0));
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! From the bytes of a component to its joined chunks.
 
-use super::malformed;
 use crate::engine::budget::Meter;
 use crate::engine::container::zip::EntryStream;
-use crate::engine::error::Result;
+use crate::engine::error::{ProbeError, Result};
 
 /// Length of a chunk's header.
 const HEADER: usize = 4;
@@ -171,12 +170,16 @@ impl<'m, F: Feed> Decoder<'m, F> {
         Ok(true)
     }
 
-    fn ends_early(&self) -> crate::engine::error::ProbeError {
+    fn ends_early(&self) -> ProbeError {
         malformed(self.name, "it ends inside an archive")
     }
 }
 
-/// Bytes that are appended behind and used up in front.
+pub(super) fn malformed(name: &str, why: impl std::fmt::Display) -> ProbeError {
+    ProbeError::malformed(format_args!("IWA component {name:?}: {why}"))
+}
+
+/// Bytes that are appended at the back and consumed at the front.
 #[derive(Debug, Default)]
 struct Buffer {
     bytes: Vec<u8>,

@@ -25,9 +25,9 @@ impl Visitor for Keep {
         kind == 7
     }
 
-    fn message(&mut self, identifier: u64, _: u32, payload: &[u8]) -> Result<(), Broken> {
+    fn message(&mut self, identifier: u64, _: u32, payload: &[u8]) -> Result<(), DecodeError> {
         if payload == b"broken" {
-            return Err(Broken);
+            return Err(DecodeError);
         }
         self.seen.push((identifier, payload.to_vec()));
         Ok(())
@@ -73,14 +73,14 @@ fn snappy(bytes: &[u8]) -> Vec<u8> {
     chunk(0, &snap::raw::Encoder::new().compress_vec(bytes).unwrap())
 }
 
-fn read(bytes: &[u8], step: usize, keep: &mut Keep, meter: &Meter) -> Result<Census> {
-    let mut census = Census::default();
+fn read(bytes: &[u8], step: usize, keep: &mut Keep, meter: &Meter) -> Result<MessageCounts> {
+    let mut counts = MessageCounts::default();
     walk(
         Decoder::new(Pieces(bytes, step), meter, "x.iwa"),
-        &mut census,
+        &mut counts,
         keep,
     )?;
-    Ok(census)
+    Ok(counts)
 }
 
 fn document() -> Vec<u8> {
@@ -106,7 +106,7 @@ fn archives_are_found_across_chunks_and_pieces_of_any_size() {
         for step in [1, 5, 4096] {
             let meter = meter(10_000);
             let mut keep = Keep::default();
-            let census = read(&bytes, step, &mut keep, &meter).unwrap();
+            let counts = read(&bytes, step, &mut keep, &meter).unwrap();
             assert_eq!(
                 keep.seen,
                 [
@@ -116,7 +116,7 @@ fn archives_are_found_across_chunks_and_pieces_of_any_size() {
                 ]
             );
             assert_eq!(
-                (census.messages(), census.of_kind(7), census.of_kind(9)),
+                (counts.messages(), counts.of_kind(7), counts.of_kind(9)),
                 (4, 3, 1)
             );
             assert_eq!(meter.cost().expanded_bytes, plain.len() as u64);

@@ -2,7 +2,7 @@
 
 /// Bytes that are not what they should be. Where it happened is known to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken;
+pub(crate) struct DecodeError;
 
 /// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +24,8 @@ pub(crate) enum Wire<'a> {
 
 impl<'a> Wire<'a> {
     /// The identifier in a `TSP.Reference`.
-    pub(crate) fn reference(self) -> Result<Option<u64>, Broken> {
-        self.bytes().map_or(Ok(None), reference)
+    pub(crate) fn reference(self) -> Result<Option<u64>, DecodeError> {
+        self.bytes().map_or(Ok(None), |message| number(message, 1))
     }
 
     pub(crate) fn bytes(self) -> Option<&'a [u8]> {
@@ -70,31 +70,31 @@ impl<'a> Fields<'a> {
     }
 
     /// The next tag: field number and wire type.
-    fn tag(&mut self) -> Result<(u32, u8), Broken> {
-        let tag = u32::try_from(varint(&mut self.rest)?).map_err(|_| Broken)?;
+    fn tag(&mut self) -> Result<(u32, u8), DecodeError> {
+        let tag = u32::try_from(varint(&mut self.rest)?).map_err(|_| DecodeError)?;
         let number = tag >> 3;
         if number == 0 {
-            return Err(Broken);
+            return Err(DecodeError);
         }
         Ok((number, (tag & 7) as u8))
     }
 
-    fn value(&mut self, wire_type: u8) -> Result<Wire<'a>, Broken> {
+    fn value(&mut self, wire_type: u8) -> Result<Wire<'a>, DecodeError> {
         Ok(match wire_type {
             0 => Wire::Varint(varint(&mut self.rest)?),
             1 => Wire::Fixed64(u64::from_le_bytes(self.array()?)),
             2 => {
                 let length = varint(&mut self.rest)?;
-                Wire::Bytes(self.take(usize::try_from(length).map_err(|_| Broken)?)?)
+                Wire::Bytes(self.take(usize::try_from(length).map_err(|_| DecodeError)?)?)
             }
             5 => Wire::Fixed32(u32::from_le_bytes(self.array()?)),
-            _ => return Err(Broken),
+            _ => return Err(DecodeError),
         })
     }
 
     /// Passes over a group, to the end tag that belongs to it. Groups nest, so the depth is counted,
     /// not recursed into.
-    fn skip_group(&mut self) -> Result<(), Broken> {
+    fn skip_group(&mut self) -> Result<(), DecodeError> {
         let mut depth = 1_u64;
         while depth > 0 {
             match self.tag()? {
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn step(&mut self) -> Result<Option<Field<'a>>, Broken> {
+    fn step(&mut self) -> Result<Option<Field<'a>>, DecodeError> {
         while !self.rest.is_empty() {
             let (number, wire_type) = self.tag()?;
             if wire_type == 3 {
@@ -121,21 +121,21 @@ impl<'a> Fields<'a> {
         Ok(None)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Broken> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or(Broken)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(DecodeError)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
-        let (taken, rest) = self.rest.split_first_chunk().ok_or(Broken)?;
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(DecodeError)?;
         self.rest = rest;
         Ok(*taken)
     }
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Result<Field<'a>, Broken>;
+    type Item = Result<Field<'a>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step();
@@ -146,42 +146,51 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The text of the last field with this number, where that is UTF-8.
-pub(crate) fn text(message: &[u8], number: u32) -> Result<Option<String>, Broken> {
-    let mut text = None;
+/// The value of the last field with this number: where a field that is not repeated occurs several
+/// times, the last one counts.
+pub(crate) fn last(message: &[u8], number: u32) -> Result<Option<Wire<'_>>, DecodeError> {
+    let mut last = None;
     for field in Fields::of(message) {
         let field = field?;
         if field.number == number {
-            text = field
-                .value
-                .bytes()
-                .and_then(|bytes| std::str::from_utf8(bytes).ok());
+            last = Some(field.value);
         }
     }
-    Ok(text.map(str::to_owned))
+    Ok(last)
 }
 
-/// The identifier in a `TSP.Reference` (field 1). `None` where it has none.
-pub(crate) fn reference(message: &[u8]) -> Result<Option<u64>, Broken> {
-    let mut identifier = None;
-    for field in Fields::of(message) {
-        let field = field?;
-        if field.number == 1 {
-            identifier = field.value.number().or(identifier);
-        }
-    }
-    Ok(identifier)
+/// The text of a field, if it is valid UTF-8.
+pub(crate) fn text(message: &[u8], number: u32) -> Result<Option<String>, DecodeError> {
+    let bytes = last(message, number)?.and_then(Wire::bytes);
+    Ok(bytes
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .map(str::to_owned))
+}
+
+/// The message in a field.
+pub(crate) fn message(message: &[u8], number: u32) -> Result<Option<&[u8]>, DecodeError> {
+    Ok(last(message, number)?.and_then(Wire::bytes))
+}
+
+/// The number in a field.
+pub(crate) fn number(message: &[u8], number: u32) -> Result<Option<u64>, DecodeError> {
+    Ok(last(message, number)?.and_then(Wire::number))
+}
+
+/// The identifier in the reference that a field holds.
+pub(crate) fn reference(message: &[u8], number: u32) -> Result<Option<u64>, DecodeError> {
+    last(message, number)?.map_or(Ok(None), Wire::reference)
 }
 
 /// Takes a varint from the beginning of `rest`.
-pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Broken> {
+pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut value = 0_u64;
     for (index, &byte) in rest.iter().take(10).enumerate() {
         let bits = u64::from(byte & 0x7F);
         let shift = 7 * index as u32;
         // The tenth byte has room for one bit.
         if index == 9 && bits > 1 {
-            return Err(Broken);
+            return Err(DecodeError);
         }
         value |= bits << shift;
         if byte < 0x80 {
@@ -189,14 +198,14 @@ pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Broken> {
             return Ok(value);
         }
     }
-    Err(Broken)
+    Err(DecodeError)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fields(bytes: &[u8]) -> Result<Vec<Field<'_>>, Broken> {
+    fn fields(bytes: &[u8]) -> Result<Vec<Field<'_>>, DecodeError> {
         Fields::of(bytes).collect()
     }
 
@@ -218,7 +227,7 @@ mod tests {
             ]
         );
         assert_eq!(values[3].float(), Some(1.0));
-        assert_eq!(reference(b"\x08\x07").unwrap(), Some(7));
+        assert_eq!(number(b"\x08\x07", 1).unwrap(), Some(7));
     }
 
     #[test]
@@ -249,7 +258,7 @@ mod tests {
             b"\x0C",                                         // an end without group
         ];
         for bytes in cases {
-            assert_eq!(fields(bytes), Err(Broken), "{bytes:02x?}");
+            assert_eq!(fields(bytes), Err(DecodeError), "{bytes:02x?}");
             assert_eq!(Fields::of(bytes).filter(Result::is_err).count(), 1);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::limit;
 use super::package::Package;
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{DecodeError, Fields, text};
 
 /// `TSP.PackageMetadata`.
 const PACKAGE_METADATA: u32 = 11_006;
@@ -20,7 +20,7 @@ impl Assets {
 
     /// Field 4 of the metadata are the data, field 4 of each the name of its file. What comes with the
     /// application (field 5) has none.
-    pub(super) fn message(&mut self, kind: u32, payload: &[u8]) -> Result<(), Broken> {
+    pub(super) fn message(&mut self, kind: u32, payload: &[u8]) -> Result<(), DecodeError> {
         if !self.wants(kind) {
             return Ok(());
         }
@@ -30,7 +30,8 @@ impl Assets {
             if field.number == 4
                 && let Some(data) = field.value.bytes()
             {
-                named.extend(read_file_name(data)?);
+                let name = text(data, 4)?.filter(|name| !name.is_empty());
+                named.extend(name);
                 limit::check_items(named.len())?;
             }
         }
@@ -44,17 +45,4 @@ impl Assets {
         let is_missing = |name: &String| package.find(&format!("Data/{name}")).is_none();
         Some(named.iter().any(is_missing))
     }
-}
-
-fn read_file_name(data: &[u8]) -> Result<Option<String>, Broken> {
-    let mut name = None;
-    for field in Fields::of(data) {
-        let field = field?;
-        if field.number == 4 {
-            name = field.value.bytes();
-        }
-    }
-    Ok(name
-        .filter(|name| !name.is_empty())
-        .map(|name| String::from_utf8_lossy(name).into_owned()))
 }

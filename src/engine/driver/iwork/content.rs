@@ -1,13 +1,14 @@
 //! What a document holds, by its kind.
 
+use super::damage::Damage;
 use super::keynote::Keynote;
 use super::numbers::Numbers;
 use super::package::Package;
 use super::pages::Pages;
-use super::scan::Damage;
 use super::tables::Tables;
+use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{DriverId, Profile, Target};
-use crate::engine::container::iwa::Broken;
+use crate::engine::container::iwa::DecodeError;
 use crate::engine::findings::Findings;
 
 /// The facts of one kind of document, gathered message by message.
@@ -40,7 +41,7 @@ impl Content {
         identifier: u64,
         kind: u32,
         payload: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), DecodeError> {
         match self {
             Self::Keynote(keynote) => keynote.message(identifier, kind, payload),
             Self::Numbers(numbers) => numbers.message(identifier, kind, payload),
@@ -68,10 +69,21 @@ impl Content {
 
     /// Puts the inventory's targets of this kind of document.
     pub(super) fn inventory(&self, package: &Package<'_>, out: &mut Findings) {
+        let tiles = match self {
+            Self::Keynote(_) => Target::KEYNOTE_TABLE_COMPONENT_COUNT,
+            Self::Numbers(_) => Target::NUMBERS_TABLE_COMPONENT_COUNT,
+            Self::Pages(_) => Target::PAGES_TABLE_COMPONENT_COUNT,
+        };
+        out.put(
+            tiles,
+            package.count("Tables/Tile"),
+            Exact,
+            "package entries",
+        );
         match self {
             Self::Keynote(keynote) => keynote.inventory(package, out),
-            Self::Numbers(numbers) => numbers.inventory(package, out),
-            Self::Pages(_) => Pages::inventory(package, out),
+            Self::Numbers(numbers) => numbers.inventory(out),
+            Self::Pages(_) => {}
         }
     }
 

@@ -3,14 +3,14 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use super::damage::Damage;
 use super::limit;
 use super::package::Package;
-use super::scan::Damage;
 use super::size::{self, Size, SizeTargets};
 use super::tables::Tables;
 use crate::contract::Confidence::{Exact, Medium};
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{DecodeError, Fields, reference};
 use crate::engine::findings::Findings;
 
 const DOCUMENT: u32 = 1;
@@ -67,15 +67,10 @@ impl Keynote {
         identifier: u64,
         kind: u32,
         payload: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), DecodeError> {
         match kind {
             DOCUMENT if self.show.is_none() => {
-                for field in Fields::of(payload) {
-                    let field = field?;
-                    if field.number == 2 {
-                        self.show = field.value.reference()?.or(self.show);
-                    }
-                }
+                self.show = reference(payload, 2)?;
                 self.reach_show();
             }
             SHOW => {
@@ -110,13 +105,6 @@ impl Keynote {
         out.put(
             Target::KEYNOTE_MASTER_SLIDE_COUNT,
             masters,
-            Exact,
-            "package entries",
-        );
-        let tiles = package.count("Tables/Tile");
-        out.put(
-            Target::KEYNOTE_TABLE_COMPONENT_COUNT,
-            tiles,
             Exact,
             "package entries",
         );
@@ -163,7 +151,7 @@ impl Keynote {
         out.put_or_unknown(Target::KEYNOTE_TABLE_COUNT, count, Exact, "table objects");
     }
 
-    fn count(&mut self, references: usize) -> Result<(), Broken> {
+    fn count(&mut self, references: usize) -> Result<(), DecodeError> {
         self.references += references;
         limit::check_items(self.references)
     }
@@ -204,7 +192,7 @@ impl Keynote {
 impl Show {
     /// Field 3 is the slide tree (field 2 its slides, field 1 the root node of the first documents),
     /// field 4 the size.
-    fn read(payload: &[u8]) -> Result<Self, Broken> {
+    fn read(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut show = Self::default();
         for field in Fields::of(payload) {
             let field = field?;
@@ -220,7 +208,7 @@ impl Show {
         Ok(show)
     }
 
-    fn read_tree(&mut self, tree: &[u8]) -> Result<(), Broken> {
+    fn read_tree(&mut self, tree: &[u8]) -> Result<(), DecodeError> {
         for field in Fields::of(tree) {
             let field = field?;
             if matches!(field.number, 1 | 2) {
@@ -233,7 +221,7 @@ impl Show {
 }
 
 impl Node {
-    fn read(payload: &[u8]) -> Result<Self, Broken> {
+    fn read(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut node = Self::default();
         for field in Fields::of(payload) {
             let field = field?;

@@ -2,7 +2,7 @@
 
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::Broken;
+use crate::engine::container::iwa::DecodeError;
 use crate::engine::findings::{Findings, Status};
 use crate::engine::value::Value;
 
@@ -14,9 +14,9 @@ const MAX_BYTES: usize = 1024 * 1024;
 const MAX_ITEMS: usize = 1_000_000;
 
 /// Refuses a list that has become longer than any document's.
-pub(super) fn check_items(count: usize) -> Result<(), Broken> {
+pub(super) fn check_items(count: usize) -> Result<(), DecodeError> {
     if count > MAX_ITEMS {
-        Err(Broken)
+        Err(DecodeError)
     } else {
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 mod assets;
 mod content;
+mod damage;
 mod image;
 mod inventory;
 mod keynote;
@@ -202,23 +203,23 @@ impl Iwork<'_> {
             out.unknown(Target::IWORK_OBJECT_TYPE_COUNTS);
             return;
         }
-        let census = &self.scan.census;
+        let counts = &self.scan.counts;
         let source = "all IWA components";
         out.put(
             Target::IWORK_ARCHIVE_OBJECT_COUNT,
-            census.messages(),
+            counts.messages(),
             Exact,
             source,
         );
         let empty = BTreeMap::new();
-        let length = census.kinds().map_or(usize::MAX, |kinds| kinds.len() * 20);
+        let length = counts.kinds().map_or(usize::MAX, |kinds| kinds.len() * 20);
         limit::put(
             Target::IWORK_MESSAGE_TYPE_COUNTS,
             length,
             source,
             out,
             || {
-                let kinds = census.kinds().unwrap_or(&empty);
+                let kinds = counts.kinds().unwrap_or(&empty);
                 Value::object(
                     kinds
                         .iter()
@@ -227,7 +228,7 @@ impl Iwork<'_> {
             },
         );
         let counted = OBJECT_KINDS.iter().map(|(name, kinds)| {
-            let count: u64 = kinds.iter().map(|kind| census.of_kind(*kind)).sum();
+            let count: u64 = kinds.iter().map(|kind| counts.of_kind(*kind)).sum();
             (*name, Value::from(count))
         });
         out.put(

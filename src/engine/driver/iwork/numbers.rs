@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::damage::Damage;
 use super::limit;
-use super::package::Package;
-use super::scan::Damage;
 use super::tables::Tables;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields, text};
+use crate::engine::container::iwa::{DecodeError, Fields, text};
 use crate::engine::findings::Findings;
 
 const DOCUMENT: u32 = 1;
@@ -45,11 +44,12 @@ impl Numbers {
         identifier: u64,
         kind: u32,
         payload: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), DecodeError> {
         match kind {
             DOCUMENT if !self.has_root => self.read_document(payload)?,
             SHEET => {
-                let name = read_name(payload)?;
+                // Any valid UTF-8 is a name.
+                let name = text(payload, 1)?;
                 self.sheets.entry(identifier).or_insert(name);
                 self.missing.remove(&identifier);
             }
@@ -62,14 +62,7 @@ impl Numbers {
         self.has_root && self.missing.is_empty()
     }
 
-    pub(super) fn inventory(&self, package: &Package<'_>, out: &mut Findings) {
-        let tiles = package.count("Tables/Tile");
-        out.put(
-            Target::NUMBERS_TABLE_COMPONENT_COUNT,
-            tiles,
-            Exact,
-            "package entries",
-        );
+    pub(super) fn inventory(&self, out: &mut Findings) {
         let sheets: Vec<_> = self
             .named
             .iter()
@@ -104,7 +97,7 @@ impl Numbers {
     }
 
     /// Field 1 of `TN.DocumentArchive` names the sheets.
-    fn read_document(&mut self, payload: &[u8]) -> Result<(), Broken> {
+    fn read_document(&mut self, payload: &[u8]) -> Result<(), DecodeError> {
         let mut seen = HashSet::new();
         for field in Fields::of(payload) {
             let field = field?;
@@ -123,9 +116,4 @@ impl Numbers {
         self.others = HashSet::new();
         Ok(())
     }
-}
-
-/// Field 1 of `TN.SheetArchive`. Whatever is UTF-8 is a name.
-fn read_name(payload: &[u8]) -> Result<Option<String>, Broken> {
-    text(payload, 1)
 }

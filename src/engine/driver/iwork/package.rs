@@ -5,6 +5,7 @@
 //!
 //! Whoever compresses a directory package gets a ZIP file with one folder, which holds the package.
 
+use crate::engine::budget::Meter;
 use crate::engine::container::zip::{Archive, Entry, EntryStream};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::source::Source;
@@ -22,6 +23,7 @@ pub(super) struct Package<'p> {
     /// The folder that everything stands in, with its slash; mostly none.
     folder: String,
     nested: Nested<'p>,
+    meter: &'p Meter,
 }
 
 enum Nested<'p> {
@@ -56,6 +58,7 @@ impl<'p> Package<'p> {
             outer,
             folder,
             nested: Nested::Absent,
+            meter: source.meter(),
         };
         if package.document().is_none()
             && let Some(entry) = package.find(NESTED_INDEX)
@@ -77,6 +80,11 @@ impl<'p> Package<'p> {
             ));
         }
         Ok(package)
+    }
+
+    /// The budgets of the probe.
+    pub(super) fn meter(&self) -> &'p Meter {
+        self.meter
     }
 
     /// The entries of the package itself, by their names in it.

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::damage::Damage;
 use super::limit;
-use super::package::Package;
-use super::scan::Damage;
 use super::size::{self, Size, SizeTargets};
 use super::tables::Tables;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields, text};
+use crate::engine::container::iwa::{DecodeError, Fields, number, text};
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
@@ -63,11 +62,12 @@ impl Pages {
         identifier: u64,
         kind: u32,
         payload: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), DecodeError> {
         match kind {
             DOCUMENT if self.document.is_none() => self.document = Some(Document::read(payload)?),
-            SECTION => self.sections.push(read_section_name(payload)?),
-            VIEW_STATE if self.view.is_none() => self.view = Some(read_page_count(payload)?),
+            SECTION => self.sections.push(text(payload, 26)?),
+            // The cached layout of `TP.ViewStateRootArchive`.
+            VIEW_STATE if self.view.is_none() => self.view = Some(number(payload, 4)?),
             _ if STORAGE.contains(&kind) => {
                 let text = Text::measure(payload)?;
                 self.texts.entry(identifier).or_insert(text);
@@ -75,16 +75,6 @@ impl Pages {
             _ => {}
         }
         Ok(())
-    }
-
-    pub(super) fn inventory(package: &Package<'_>, out: &mut Findings) {
-        let tiles = package.count("Tables/Tile");
-        out.put(
-            Target::PAGES_TABLE_COMPONENT_COUNT,
-            tiles,
-            Exact,
-            "package entries",
-        );
     }
 
     pub(super) fn deep(&self, tables: &Tables, damage: Damage, out: &mut Findings) {
@@ -158,7 +148,7 @@ impl Pages {
 
 impl Document {
     /// Field 4 names the body, 30 and 31 are width and height, 40 is whether changes are tracked.
-    fn read(payload: &[u8]) -> Result<Self, Broken> {
+    fn read(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut document = Self::default();
         for field in Fields::of(payload) {
             let field = field?;
@@ -176,7 +166,7 @@ impl Document {
 
 impl Text {
     /// Measures all strings of field 3, joined.
-    fn measure(payload: &[u8]) -> Result<Self, Broken> {
+    fn measure(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut text = Self {
             utf16_units: 0,
             line_feeds: 0,
@@ -204,23 +194,6 @@ fn utf16_units(text: &str) -> u64 {
     text.bytes()
         .map(|byte| u64::from(byte & 0xC0 != 0x80) + u64::from(byte >= 0xF0))
         .sum()
-}
-
-/// Field 26 of `TP.SectionArchive`.
-fn read_section_name(payload: &[u8]) -> Result<Option<String>, Broken> {
-    text(payload, 26)
-}
-
-/// Field 4 of `TP.ViewStateRootArchive`'s cached layout.
-fn read_page_count(payload: &[u8]) -> Result<Option<u64>, Broken> {
-    let mut count = None;
-    for field in Fields::of(payload) {
-        let field = field?;
-        if field.number == 4 {
-            count = field.value.number();
-        }
-    }
-    Ok(count)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The property lists under `Metadata/`.
 
 use super::package::Package;
-use super::plist::{Plist, Scalar};
+use super::plist::{self, Plist, Scalar};
 use crate::contract::Confidence::High;
+use crate::contract::{Level, Limits};
+use crate::engine::budget::Meter;
 use crate::engine::catalogue::Target;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
@@ -105,9 +107,8 @@ impl<T> Part<T> {
             return Ok(Self::Absent);
         };
         match package.read(entry) {
-            Ok(bytes) => {
-                Ok(Plist::read(&bytes).map_or(Self::Damaged, |plist| Self::Read(of(&plist))))
-            }
+            Ok(bytes) => Ok(plist::read(&bytes, package.meter())
+                .map_or(Self::Damaged, |plist| Self::Read(of(&plist)))),
             Err(error) if error.is_malformed() => Ok(Self::Damaged),
             Err(error) => Err(error),
         }
@@ -160,7 +161,8 @@ fn short_text(scalar: &Scalar<'_>) -> Option<String> {
 
 /// Reads all that may be in a property list, for the fuzz targets.
 pub(super) fn fuzz(bytes: &[u8]) {
-    if let Ok(plist) = Plist::read(bytes) {
+    let meter = Meter::start(Limits::of(Level::Deep));
+    if let Ok(plist) = plist::read(bytes, &meter) {
         Document::of(&plist);
         last_build(&plist);
     }

@@ -6,11 +6,14 @@
 
 use super::assets::Assets;
 use super::content::Content;
+use super::damage::Damage;
 use super::package::{Component, Package};
 use super::tables::Tables;
 use crate::engine::budget::Meter;
 use crate::engine::catalogue::Profile;
-use crate::engine::container::iwa::{self, Broken, Census, Decoder, Field, Fields, Visitor, Wire};
+use crate::engine::container::iwa::{
+    self, DecodeError, Decoder, Field, Fields, MessageCounts, Visitor, Wire,
+};
 use crate::engine::error::Result;
 
 /// What is known of the components.
@@ -21,7 +24,7 @@ pub(super) struct Scan {
     pub(super) content: Content,
     pub(super) tables: Tables,
     pub(super) assets: Assets,
-    pub(super) census: Census,
+    pub(super) counts: MessageCounts,
     pub(super) damage: Damage,
     progress: Progress,
 }
@@ -45,50 +48,6 @@ enum Progress {
     Everything,
 }
 
-/// Which components do not decode, by what is missing because of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Damage {
-    /// Any of them.
-    pub(super) any: bool,
-    /// One that may hold slides, sheets, text, tables.
-    pub(super) content: bool,
-    /// One that holds cells and formulas of tables.
-    pub(super) tables: bool,
-    /// One that holds the state of the window.
-    pub(super) view: bool,
-}
-
-impl Damage {
-    fn add(&mut self, component: &Component<'_, '_>) {
-        const STYLES: [&str; 4] = [
-            "DocumentStylesheet",
-            "Metadata",
-            "DocumentMetadata",
-            "AnnotationAuthorStorage",
-        ];
-        self.any = true;
-        let name = component.name().unwrap_or_default();
-        let is = |prefix: &str| super::package::is_numbered(name, prefix);
-        if name.starts_with("Tables/") {
-            self.tables = true;
-        } else if is("ViewState") {
-            self.view = true;
-        } else if !STYLES.into_iter().any(is) {
-            self.content = true;
-        }
-    }
-
-    /// Nothing can be trusted to be complete.
-    fn add_everything(&mut self) {
-        *self = Self {
-            any: true,
-            content: true,
-            tables: true,
-            view: true,
-        };
-    }
-}
-
 impl Scan {
     pub(super) fn new(profile: Profile) -> Self {
         Self {
@@ -97,7 +56,7 @@ impl Scan {
             content: Content::new(profile),
             tables: Tables::new(profile),
             assets: Assets::default(),
-            census: Census::default(),
+            counts: MessageCounts::default(),
             damage: Damage::default(),
             progress: Progress::Nothing,
         }
@@ -125,7 +84,7 @@ impl Scan {
             return Ok(());
         }
         // All of it is in the document component, but for documents that were split.
-        for component in package.components().filter(holds_content) {
+        for component in package.components().filter(Damage::loses_content) {
             self.walk(component, Progress::Outline, meter)?;
             if self.content.is_outlined() {
                 break;
@@ -146,7 +105,7 @@ impl Scan {
         self.start_over();
         self.root = None;
         if package.has_damaged_index() {
-            self.damage.add_everything();
+            self.damage = Damage::ALL;
         }
         for component in package.components() {
             if !self.walk(component, Progress::Everything, meter)? {
@@ -159,7 +118,7 @@ impl Scan {
 
     fn start_over(&mut self) {
         self.content = Content::new(self.profile);
-        self.census = Census::default();
+        self.counts = MessageCounts::default();
         self.damage = Damage::default();
     }
 
@@ -172,7 +131,7 @@ impl Scan {
     ) -> Result<bool> {
         let name = component.entry.name();
         let decoder = Decoder::new(component.archive.stream(component.entry), meter, name);
-        let mut look = Look {
+        let mut visitor = ComponentVisitor {
             goal,
             is_document: component.name() == Some("Document.iwa"),
             root: &mut self.root,
@@ -180,7 +139,7 @@ impl Scan {
             tables: &mut self.tables,
             assets: &mut self.assets,
         };
-        match iwa::walk(decoder, &mut self.census, &mut look) {
+        match iwa::walk(decoder, &mut self.counts, &mut visitor) {
             Ok(()) => Ok(true),
             Err(error) if error.is_malformed() => Ok(false),
             Err(error) => Err(error),
@@ -188,15 +147,8 @@ impl Scan {
     }
 }
 
-/// Whether a component may hold slides or sheets.
-fn holds_content(component: &Component<'_, '_>) -> bool {
-    let mut damage = Damage::default();
-    damage.add(component);
-    damage.content
-}
-
 /// What a walk looks at.
-struct Look<'s> {
+struct ComponentVisitor<'s> {
     goal: Progress,
     is_document: bool,
     root: &'s mut Option<Root>,
@@ -205,13 +157,13 @@ struct Look<'s> {
     assets: &'s mut Assets,
 }
 
-impl Look<'_> {
+impl ComponentVisitor<'_> {
     fn wants_as_root(&self, kind: u32) -> bool {
         self.is_document && self.root.is_none() && matches!(kind, 1 | 10_000)
     }
 }
 
-impl Visitor for Look<'_> {
+impl Visitor for ComponentVisitor<'_> {
     fn wants(&mut self, identifier: u64, kind: u32) -> bool {
         let as_content = self.goal > Progress::Root && self.content.wants(identifier, kind);
         let as_part = self.goal == Progress::Everything
@@ -219,7 +171,7 @@ impl Visitor for Look<'_> {
         as_content || as_part || self.wants_as_root(kind)
     }
 
-    fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), Broken> {
+    fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), DecodeError> {
         if self.wants_as_root(kind) {
             *self.root = Some(Root::of(kind, payload)?);
         }
@@ -247,7 +199,7 @@ impl Root {
     /// Reads the root object: `TP.DocumentArchive` is type 10000; `KN.DocumentArchive` and
     /// `TN.DocumentArchive` are both type 1, but only the former has a show (field 2), and only the
     /// latter keeps sheets in field 1 and what all documents have in field 8.
-    fn of(kind: u32, payload: &[u8]) -> Result<Self, Broken> {
+    fn of(kind: u32, payload: &[u8]) -> Result<Self, DecodeError> {
         if kind == 10_000 {
             return Ok(Self::Pages);
         }

@@ -2,7 +2,7 @@
 
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::Target;
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{DecodeError, Fields};
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
@@ -22,7 +22,7 @@ pub(super) struct SizeTargets {
 
 impl Size {
     /// Reads a `TSP.Size`.
-    pub(super) fn read(message: &[u8]) -> Result<Self, Broken> {
+    pub(super) fn read(message: &[u8]) -> Result<Self, DecodeError> {
         let mut size = Self::default();
         for field in Fields::of(message) {
             let field = field?;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::limit;
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{DriverId, Profile, Target};
-use crate::engine::container::iwa::{Broken, Fields};
+use crate::engine::container::iwa::{self, DecodeError, Fields};
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
 
@@ -70,17 +70,12 @@ impl Tables {
         identifier: u64,
         kind: u32,
         payload: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), DecodeError> {
         match kind {
-            INFO => self.placed.extend(read_info(payload)?),
+            INFO => self.placed.extend(iwa::reference(payload, 2)?),
             TEXT_INFO => {
-                for field in Fields::of(payload) {
-                    let field = field?;
-                    if field.number == 1
-                        && let Some(info) = field.value.bytes()
-                    {
-                        self.placed.extend(read_info(info)?);
-                    }
+                if let Some(info) = iwa::message(payload, 1)? {
+                    self.placed.extend(iwa::reference(info, 2)?);
                 }
             }
             MODEL => {
@@ -159,7 +154,7 @@ impl Tables {
 }
 
 impl Model {
-    fn read(payload: &[u8]) -> Result<Self, Broken> {
+    fn read(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut model = Self::default();
         for field in Fields::of(payload) {
             let field = field?;
@@ -213,20 +208,8 @@ impl Model {
     }
 }
 
-/// Field 2 of a table on a page names its model.
-fn read_info(payload: &[u8]) -> Result<Option<u64>, Broken> {
-    let mut model = None;
-    for field in Fields::of(payload) {
-        let field = field?;
-        if field.number == 2 {
-            model = field.value.reference()?.or(model);
-        }
-    }
-    Ok(model)
-}
-
 /// The entries (field 3) of a list, if it is one of formulas (field 1).
-fn count_formulas(payload: &[u8]) -> Result<u64, Broken> {
+fn count_formulas(payload: &[u8]) -> Result<u64, DecodeError> {
     let (mut kind, mut entries) = (None, 0);
     for field in Fields::of(payload) {
         let field = field?;

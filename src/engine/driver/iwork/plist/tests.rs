@@ -1,6 +1,11 @@
 use super::*;
+use crate::contract::{Level, Limits};
 
-/// Writes a binary property list of one collection: `objects` are encoded already, the first is the
+fn parse(bytes: &[u8]) -> Result<Plist<'_>, DecodeError> {
+    read(bytes, &Meter::start(Limits::of(Level::Deep)))
+}
+
+/// Writes a binary property list of one collection: `objects` are already encoded, the first one is the
 /// collection.
 fn binary(objects: &[&[u8]], trailing: &[u8]) -> Vec<u8> {
     let mut bytes = b"bplist00".to_vec();
@@ -20,7 +25,7 @@ fn binary(objects: &[&[u8]], trailing: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn both_kinds_say_the_same() {
+fn binary_and_xml_lists_have_the_same_values() {
     let long: Vec<u8> = [b"\x5F\x10\x11".as_slice(), b"isMultiPageIsLong"].concat();
     let cases = [
         binary(
@@ -46,7 +51,7 @@ fn both_kinds_say_the_same() {
             .to_vec(),
     ];
     for bytes in cases {
-        let plist = Plist::read(&bytes).unwrap();
+        let plist = parse(&bytes).unwrap();
         assert_eq!(plist.get("version").unwrap().text().unwrap(), "é!");
         assert_eq!(plist.get("flag").unwrap().bool(), Some(true));
         assert_eq!(plist.get("isMultiPageIsLong"), Some(&Scalar::Other));
@@ -56,13 +61,13 @@ fn both_kinds_say_the_same() {
 }
 
 #[test]
-fn arrays_keep_their_order() {
+fn arrays_keep_the_order_of_their_items() {
     let cases = [
         binary(&[b"\xA2\x01\x02", b"\x51a", b"\x61\0b"], b""),
         b"<plist><array><string>a</string><string>b</string></array></plist>".to_vec(),
     ];
     for bytes in cases {
-        let plist = Plist::read(&bytes).unwrap();
+        let plist = parse(&bytes).unwrap();
         let texts: Vec<_> = plist.items().iter().filter_map(Scalar::text).collect();
         assert_eq!(texts, ["a", "b"]);
         assert!(plist.items()[1].begins_with("b") && !plist.items()[1].begins_with("bc"));
@@ -70,24 +75,24 @@ fn arrays_keep_their_order() {
 }
 
 #[test]
-fn an_empty_dictionary_needs_no_references_and_bears_a_line_break_behind_it() {
+fn an_empty_binary_dictionary_with_a_line_break_at_the_end_is_read() {
     let mut bytes = binary(&[b"\xD0"], b"\n");
     let width = bytes.len() - 1 - 32 + 7;
     bytes[width] = 0;
-    assert_eq!(Plist::read(&bytes), Ok(Plist::Dictionary(Vec::new())));
+    assert_eq!(parse(&bytes), Ok(Plist::Dictionary(Vec::new())));
 }
 
 #[test]
-fn utf_16_is_recognised_by_its_mark() {
+fn utf_16_xml_is_recognised_by_its_byte_order_mark() {
     let text = "<plist><dict><key>k</key><string>ü</string></dict></plist>";
     let mut bytes = vec![0xFE, 0xFF];
     bytes.extend(text.encode_utf16().flat_map(u16::to_be_bytes));
-    let plist = Plist::read(&bytes).unwrap();
+    let plist = parse(&bytes).unwrap();
     assert_eq!(plist.get("k").unwrap().text().unwrap(), "ü");
 }
 
 #[test]
-fn lies_are_told_from_facts_without_taking_memory() {
+fn false_sizes_and_references_are_errors_and_allocate_nothing() {
     let good = binary(&[b"\xA1\x01", b"\x51a"], b"");
     let mut cases: Vec<Vec<u8>> = (0..good.len()).map(|cut| good[..cut].to_vec()).collect();
     let trailer = good.len() - 32;
@@ -96,7 +101,7 @@ fn lies_are_told_from_facts_without_taking_memory() {
         bytes[at] = 0xFF;
         cases.push(bytes);
     }
-    // A billion items, a text longer than the file, a reference to nowhere, a count that is no number.
+    // A billion items, a text longer than the file, a dangling reference, a count that is not an integer.
     for objects in [
         &[b"\xAF\x12\x3B\x9A\xCA\x00\x01".as_slice()][..],
         &[b"\xDF\x13\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"],
@@ -116,8 +121,8 @@ fn lies_are_told_from_facts_without_taking_memory() {
     }
     for bytes in cases {
         assert_eq!(
-            Plist::read(&bytes),
-            Err(Broken),
+            parse(&bytes),
+            Err(DecodeError),
             "{:?}",
             String::from_utf8_lossy(&bytes)
         );
@@ -125,19 +130,97 @@ fn lies_are_told_from_facts_without_taking_memory() {
 }
 
 #[test]
-fn nesting_costs_no_stack() {
+fn nested_collections_are_skipped_without_recursion() {
     let deep = format!(
         "<plist><array>{}{}</array></plist>",
         "<array>".repeat(200_000),
         "</array>".repeat(200_000)
     );
     assert_eq!(
-        Plist::read(deep.as_bytes()),
+        parse(deep.as_bytes()),
         Ok(Plist::Array(vec![Scalar::Other]))
     );
     // An array that holds itself.
     assert_eq!(
-        Plist::read(&binary(&[b"\xA1\x00"], b"")),
+        parse(&binary(&[b"\xA1\x00"], b"")),
         Ok(Plist::Array(vec![Scalar::Other]))
     );
+}
+
+const SAMPLE: &str = "<?xml version=\"1.0\"?><!DOCTYPE plist><plist version=\"1.0\"><dict>\
+    <key>a&amp;b</key><string>one<!-- two --><![CDATA[<three>]]>&#xE9;</string>\
+    <key>c</key><true/><key>d</key><array><string>nested</string></array>\
+    <key>e</key><integer>5</integer><key>f</key><string/></dict></plist>";
+
+/// What quick-xml makes of an XML property list; `None` when it refuses it.
+fn by_quick_xml(text: &str) -> Option<Plist<'static>> {
+    use quick_xml::events::Event;
+    let mut reader = quick_xml::Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let (mut outer, mut depth, mut value) = (None, 0, String::new());
+    let mut items = Vec::new();
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) => {
+                let name = start.name().into_inner().to_owned();
+                if outer.is_some() {
+                    depth += 1;
+                    if depth == 1 {
+                        value.clear();
+                    }
+                } else if name != "plist" {
+                    outer = Some(name);
+                }
+            }
+            Event::End(_) if depth == 0 => break,
+            Event::End(end) => {
+                depth -= 1;
+                if depth == 0 {
+                    let text = std::mem::take(&mut value).into_bytes().into();
+                    items.push(match end.name().into_inner() {
+                        "key" | "string" => Scalar::Utf8(text),
+                        "true" => Scalar::Bool(true),
+                        "false" => Scalar::Bool(false),
+                        _ => Scalar::Other,
+                    });
+                }
+            }
+            Event::Text(text) => value.push_str(&text.xml10_content()),
+            Event::CData(text) => value.push_str(&text.xml10_content()),
+            Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
+                Some(character) => value.push(character),
+                None => value.push_str(quick_xml::escape::resolve_xml_entity(&reference)?),
+            },
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
+    Some(match outer?.as_str() {
+        "dict" if items.len() % 2 == 1 => return None,
+        "dict" => Plist::Dictionary(
+            items
+                .chunks_exact(2)
+                .map(|pair| (pair[0].clone(), pair[1].clone()))
+                .collect(),
+        ),
+        "array" => Plist::Array(items),
+        _ => Plist::Scalar,
+    })
+}
+
+#[test]
+fn mutated_lists_have_the_values_that_quick_xml_reads() {
+    assert!(by_quick_xml(SAMPLE).is_some());
+    let mut compared = 0;
+    for at in 0..SAMPLE.len() {
+        for replacement in ["", "x", "<", "/", "&", " "] {
+            let text = format!("{}{replacement}{}", &SAMPLE[..at], &SAMPLE[at + 1..]);
+            // The two differ in which malformed texts they refuse, so only what both accept is compared.
+            if let (Some(theirs), Ok(ours)) = (by_quick_xml(&text), parse(text.as_bytes())) {
+                assert_eq!(ours, theirs, "{text}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
 }
