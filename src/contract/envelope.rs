@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::escape_line_breaks;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -190,7 +191,8 @@ impl Envelope {
             tool_version,
         };
         // Strings and small integers always serialize.
-        serde_json::to_string(&wire).unwrap_or_default()
+        let json = serde_json::to_string(&wire).unwrap_or_default();
+        escape_line_breaks(&json).into_owned()
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod budget;
 mod envelope;
+mod line_safe;
 mod options;
 mod pretty;
 mod record;
@@ -15,6 +16,7 @@ mod vocabulary;
 
 pub use budget::{Budget, Limits};
 pub use envelope::{Envelope, ErrorCode};
+pub use line_safe::escape_line_breaks;
 pub use options::{InvalidOption, ProbeOptions, Profile, check_target};
 pub(crate) use options::{OptionFlags, from_argv};
 pub use pretty::indent;

@@ -20,7 +20,7 @@ use super::jsonl;
 use super::session::{Session, write_error};
 use super::source::{Source, SourceKind};
 use super::version::TOOL_VERSION;
-use crate::contract::{ErrorCode, ProbeOptions, SCHEMA_VERSION, indent};
+use crate::contract::{ErrorCode, ProbeOptions, SCHEMA_VERSION, escape_line_breaks, indent};
 
 /// Runs the engine with the arguments behind the program's name and returns its exit status.
 pub fn main<I>(arguments: I) -> ExitCode
@@ -170,7 +170,8 @@ fn syntax_error(error: &clap::Error, out: &mut Vec<u8>) -> u8 {
         },
     };
     // Strings and small integers always serialize.
-    let _infallible = serde_json::to_writer(&mut *out, &wire);
+    let json = serde_json::to_string(&wire).unwrap_or_default();
+    out.extend_from_slice(escape_line_breaks(&json).as_bytes());
     out.push(b'\n');
     code.exit_code()
 }

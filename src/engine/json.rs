@@ -1,15 +1,20 @@
 //! Printing JSON straight into the output buffer.
 
+use crate::contract::escape_line_breaks;
+
+/// Whether a string with this byte may have to be escaped. The last two begin U+0085 and U+2028.
 fn is_escaped(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte == b'\\'
+    byte < b' ' || byte == b'"' || byte == b'\\' || byte == 0xC2 || byte == 0xE2
 }
 
-/// Appends a string with JSON's escapes; UTF-8 stays as it is.
+/// Appends a string with JSON's escapes, and those of [`escape_line_breaks`]; other UTF-8 stays as it
+/// is.
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     // Without a way out of the loop, so that many bytes are looked at at a time.
     if text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
-        // Writing to memory cannot fail.
-        let _infallible = serde_json::to_writer(out, text);
+        // A string always serializes.
+        let json = serde_json::to_string(text).unwrap_or_default();
+        out.extend_from_slice(escape_line_breaks(&json).as_bytes());
         return;
     }
     out.push(b'"');

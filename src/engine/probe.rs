@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use super::budget::Meter;
 use super::catalogue::{PathId, Profile, Target, TargetSet};
-use super::detect;
 use super::driver::{self, Probe};
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
 use super::source::Source;
+use super::{derived, detect};
 use crate::contract::ProbeOptions;
 
 /// An option set with the plans that were made for it: one a profile, made at first need, so that the
@@ -70,13 +70,15 @@ pub(crate) fn run(
             level: plan.level,
             paths: &plan.paths,
         };
-        let mut found = Findings::new(plan.wanted());
+        let wanted = plan.wanted();
+        let mut found = Findings::new(wanted.union(derived::sources(wanted)));
         if let Err(error) = driver::execute(&probe, &mut found) {
             if !error.is_budget() || !is_worth_reporting(&plan, &found) {
                 return Err(error);
             }
             cut_short = Some(error);
         }
+        derived::fill(&mut found);
         findings = Some(found);
     }
     let meter = source.meter();

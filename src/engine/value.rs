@@ -134,7 +134,7 @@ mod tests {
             (Value::from(f64::NAN), "null"),
             (Value::from(u64::MAX), "18446744073709551615"),
             (Value::word("word"), "\"word\""),
-            (Value::from("a\"\n\u{2028}é"), "\"a\\\"\\n\u{2028}é\""),
+            (Value::from("a\"\n\u{2028}é"), "\"a\\\"\\n\\u2028é\""),
             (Value::from(Option::<u64>::None), "null"),
             (Value::from(vec!["x", "y"]), r#"["x","y"]"#),
             (

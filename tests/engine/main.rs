@@ -7,6 +7,7 @@
 )]
 
 mod budgets;
+mod common;
 mod core;
 mod framing;
 mod harness;

@@ -106,6 +106,7 @@ table! {
 table! {
     /// A way to an answer, with its level, confidence and price (contract §7).
     PathId: PathRow {
+        DocumentDigest = path("document.digest", ANY, Header, Exact, 1000);
         PdfHeader = path("pdf.header", PDF, Header, Exact, 1).identity();
         PdfDocumentStructure = path("pdf.document_structure", PDF, Metadata, Exact, 100);
         PdfInfoDictionary = path("pdf.info_dictionary", PDF, Metadata, High, 100);

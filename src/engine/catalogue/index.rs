@@ -135,7 +135,10 @@ impl Index {
                     )
             }),
             "@format" => filter(applicable, |target| target.spec().scope == Scope::Format),
-            "@all" if level == Level::Deep => applicable.union(self.ours),
+            "@all" if level == Level::Deep => {
+                let ours = filter(self.ours, |target| !target.spec().by_name_only);
+                applicable.union(ours)
+            }
             "@all" => applicable,
             _ => return None,
         })

@@ -95,6 +95,8 @@ pub(crate) struct TargetSpec {
     pub(super) our_paths: &'static [PathId],
     /// One of the six targets that every identity path yields; in `@header` everywhere.
     pub(super) is_identity: bool,
+    /// Not in `@all`: asking for it is a decision.
+    pub(super) by_name_only: bool,
     /// Families with the target in `@header`.
     pub(super) header: Families,
     /// Families with the target in `@default` from metadata on.
@@ -123,6 +125,7 @@ pub(super) const fn common(
         paths: &[],
         our_paths: &[],
         is_identity: false,
+        by_name_only: false,
         header: 0,
         default: 0,
         deep_default: 0,
@@ -178,6 +181,12 @@ impl TargetSpec {
     /// Yielded by these paths too, unlike in the original engine.
     pub(super) const fn by_ours(mut self, paths: &'static [PathId]) -> Self {
         self.our_paths = paths;
+        self
+    }
+
+    /// In no selector.
+    pub(super) const fn by_name_only(mut self) -> Self {
+        self.by_name_only = true;
         self
     }
 

@@ -99,6 +99,12 @@ targets! {
         .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
     DOCUMENT_MODIFIED_AT = common("document.modified_at", TextOrNull, Metadata, "Time of the last change as recorded, in the document's own notation")
         .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_CREATED_UTC = common("document.created_utc", TextOrNull, Metadata, "Creation time as recorded, in RFC 3339 and UTC")
+        .ours(PDF | OOXML | LEGACY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_MODIFIED_UTC = common("document.modified_utc", TextOrNull, Metadata, "Time of the last change as recorded, in RFC 3339 and UTC")
+        .ours(PDF | OOXML | LEGACY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_SHA256 = common("document.sha256", Text, Header, "SHA-256 of the file in hexadecimal; the whole file is read")
+        .ours(ANY).by(&[DocumentDigest]).by_name_only();
     DOCUMENT_APPLICATION = common("document.application", TextOrNull, Metadata, "Program that wrote the document, as the document names it")
         .contract(ANY)
         .by(&[PdfInfoDictionary, OoxmlAppProperties, OfficeLegacySummaryInformation, IworkPackageInventory])

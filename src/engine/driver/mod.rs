@@ -14,10 +14,12 @@ mod pdf;
 use self::legacy::Legacy;
 use self::pdf::Pdf;
 use super::budget::Meter;
-use super::catalogue::{DriverId, FormatOptions, PathId, Profile};
+use super::catalogue::{DriverId, FormatOptions, PathId, Profile, Target};
+use super::digest;
 use super::error::Result;
 use super::findings::{Findings, Status};
 use super::source::Source;
+use crate::contract::Confidence::Exact;
 use crate::contract::Level;
 
 /// What a driver has to work with.
@@ -106,8 +108,11 @@ fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<
     let mut paths = probe.paths.iter().copied();
     while let Some(path) = paths.next() {
         out.enter(path);
-        let ran = probe.meter().check_clock();
-        let Err(error) = ran.and_then(|()| driver.run(path, out)) else {
+        let ran = probe.meter().check_clock().and_then(|()| match path {
+            PathId::DocumentDigest => put_digest(probe.source, out),
+            _ => driver.run(path, out),
+        });
+        let Err(error) = ran else {
             continue;
         };
         if !error.is_budget() {
@@ -124,6 +129,17 @@ fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<
         }
     }
     first_hit.map_or(Ok(()), Err)
+}
+
+fn put_digest(source: &Source, out: &mut Findings) -> Result<()> {
+    let digest = digest::sha256(source)?;
+    out.put(
+        Target::DOCUMENT_SHA256,
+        digest,
+        Exact,
+        "all bytes of the input",
+    );
+    Ok(())
 }
 
 /// Records for everything that a path would have yielded that a budget stopped it.
