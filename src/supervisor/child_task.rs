@@ -56,6 +56,8 @@ pub(super) struct Job {
     pub(super) line: Vec<u8>,
     /// The name that a good reply carries.
     pub(super) display_name: Option<String>,
+    /// Time until its deadline.
+    pub(super) limit: Duration,
     /// Where the outcome goes. Closed means that the caller left.
     pub(super) answer: oneshot::Sender<Outcome>,
 }
@@ -69,6 +71,9 @@ pub(super) enum Outcome {
     NotHandedOver,
     /// It was handed over and got no reply.
     Failed(Failure),
+    /// It got a line that is not a reply to it, from a child that has served others: the line may be
+    /// left over from one of those, so nothing is known about this record.
+    Doubtful(Failure),
 }
 
 /// What a child's task is told.
@@ -205,16 +210,12 @@ impl<E: ChildEvents> Serving<E> {
             // Its caller left before anything was written: the child is as good as before.
             return self.task.events.idle(None);
         }
-        let ChildLimits {
-            record_timeout,
-            max_reply_bytes,
-            ..
-        } = self.task.limits;
+        let max_reply_bytes = self.task.limits.max_reply_bytes;
         let exchanged = self
             .child
             .exchange(
                 &job.line,
-                record_timeout,
+                job.limit,
                 max_reply_bytes,
                 Some(&mut job.answer),
                 &self.task.kill,
@@ -285,7 +286,7 @@ impl<E: ChildEvents> Serving<E> {
             }
             ExchangeError::EarlyReply => {
                 let what = "it came before the record was read".to_owned();
-                (Reason::Protocol, FailureKind::Protocol(what))
+                return self.violation(job, what);
             }
             ExchangeError::Deadline => (Reason::Deadline, FailureKind::Deadline(record_timeout)),
             ExchangeError::NeverRead => (Reason::Deadline, FailureKind::NeverRead(record_timeout)),
@@ -314,7 +315,11 @@ impl<E: ChildEvents> Serving<E> {
         self.task.events.ending(Reason::Protocol);
         let stderr = self.child.stderr_tail.shown();
         let kind = FailureKind::Protocol(what);
-        let _left = job.answer.send(Outcome::Failed(Failure { kind, stderr }));
+        let failure = Failure { kind, stderr };
+        let _left = job.answer.send(match self.task.info.served() {
+            0 => Outcome::Failed(failure),
+            _ => Outcome::Doubtful(failure),
+        });
         Reason::Protocol
     }
 

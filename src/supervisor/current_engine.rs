@@ -8,7 +8,7 @@ use super::breaker::Breaker;
 use super::engine_program::{Answer, FileIdentity, ResolvedEngine};
 use super::failure::StartError;
 use super::fair_queue::Lane;
-use super::ledger::NO_PROFILE;
+use super::ledger::NO_RECORDS;
 use super::pool::{Granted, Pool};
 use super::pool_state::{Arrival, Request};
 use super::resolve;
@@ -148,7 +148,7 @@ impl CurrentEngine {
         let longest = self.settings.start_timeout;
         let request = Request {
             lane: Lane::Interactive,
-            profile: NO_PROFILE,
+            want: NO_RECORDS,
             arrival: Arrival::Inside,
         };
         let granted = self.pool.acquire(request, longest).await;

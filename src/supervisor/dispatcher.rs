@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::contract::{CONTRACT_VERSION, Envelope, ProbeOptions, Record, Reply};
@@ -14,6 +15,7 @@ use super::engine_program::ResolvedEngine;
 use super::failure::{AdmissionError, Failure, StartError, never_handed_over};
 use super::fair_queue::{Lane, Ticket};
 use super::introspection::{Introspection, Introspector, NoAnswer};
+use super::ledger::Want;
 use super::pool::{Granted, Lease, Pool};
 use super::pool_state::{Arrival, Request};
 use super::profiles::KnownProfile;
@@ -122,9 +124,12 @@ impl Dispatcher {
         longest: Duration,
     ) -> Result<Turn, AdmissionError> {
         let profile = plan.profile.id;
+        // Another attempt gets a child that nobody else has used.
+        let fresh = matches!(arrival, Arrival::Again(_));
+        let want = Want { profile, fresh };
         let request = Request {
             lane,
-            profile,
+            want,
             arrival,
         };
         let (granted, ticket) = self.pool.acquire(request, longest).await?;
@@ -223,7 +228,7 @@ impl Dispatcher {
                 let seat = self.pool.take_seat().map_err(refused)?;
                 let plan = self.plan(options).await;
                 let plan = plan.map_err(|error| error.reply(&self.tool_version()))?;
-                (plan, Arrival::Since(seat.ticket))
+                (plan, Arrival::Seated(seat.ticket))
             }
         };
         let turn = self.turn(&plan, Lane::Interactive, arrival, longest).await;
@@ -249,13 +254,14 @@ impl Dispatcher {
         reply
     }
 
-    /// Tries a record; once more if the child proves to have ended before it got it.
+    /// Tries a record; once more, on a fresh child and within its deadline, if the first child proves to
+    /// have ended before it got it, or answered with a line that may be left over from another record.
     async fn attempts(
         &self,
         record: &Record,
         options: &ProbeOptions,
         plan: Plan,
-        mut turn: Turn,
+        turn: Turn,
     ) -> Reply {
         if self.quarantine.remembers_any(Instant::now()) {
             let document = document_key(record, options).await;
@@ -264,37 +270,55 @@ impl Dispatcher {
                 return self.reply(&refusal);
             }
         }
-        for attempt in 0..2 {
-            let Turn {
-                granted,
-                lane,
-                ticket,
-            } = turn;
-            let lease = match granted {
-                Granted::Child(lease) => Ok(lease),
-                Granted::Place(place) => {
-                    let Plan { engine, profile } = &plan;
-                    self.starter.start(place, engine, profile).await
-                }
-            };
-            let lease = match lease {
-                Ok(lease) => lease,
-                Err(error) => return error.reply(&self.tool_version()),
-            };
-            match self.exchange(record, options, &plan, lease).await {
-                Outcome::Reply(reply) => return reply,
-                Outcome::Failed(failure) => return self.failed(&failure, record, options).await,
-                Outcome::NotHandedOver if attempt > 0 => break,
-                Outcome::NotHandedOver => self.stats.count_retry(),
+        let (lane, ticket) = (turn.lane, turn.ticket);
+        let lease = match self.lease(&plan, turn).await {
+            Ok(lease) => lease,
+            Err(error) => return error.reply(&self.tool_version()),
+        };
+        let begun = Instant::now();
+        let limit = self.settings.record_timeout;
+        let first = match self.exchange(record, options, &plan, lease, limit).await {
+            Outcome::Reply(reply) => return reply,
+            Outcome::Failed(failure) => return self.failed(&failure, record, options).await,
+            Outcome::Doubtful(failure) => failure.envelope(None),
+            Outcome::NotHandedOver => never_handed_over(),
+        };
+        self.stats.count_retry();
+        let left = limit.saturating_sub(begun.elapsed());
+        let again = self.second_lease(&plan, lane, ticket);
+        let lease = match timeout(left, again).await {
+            Ok(Ok(lease)) => lease,
+            Ok(Err(reply)) => return reply,
+            Err(_) => return self.reply(&first),
+        };
+        let left = limit.saturating_sub(begun.elapsed());
+        match self.exchange(record, options, &plan, lease, left).await {
+            Outcome::Reply(reply) => reply,
+            Outcome::Failed(failure) | Outcome::Doubtful(failure) => {
+                self.failed(&failure, record, options).await
             }
-            let longest = self.settings.queue_timeout;
-            let again = Arrival::Since(ticket);
-            turn = match self.turn(&plan, lane, again, longest).await {
-                Ok(turn) => turn,
-                Err(error) => return self.reply(&error.envelope()),
-            };
+            Outcome::NotHandedOver => self.reply(&never_handed_over()),
         }
-        self.reply(&never_handed_over())
+    }
+
+    /// A child for the second attempt.
+    async fn second_lease(&self, plan: &Plan, lane: Lane, ticket: Ticket) -> Result<Lease, Reply> {
+        let longest = self.settings.queue_timeout;
+        let turn = self.turn(plan, lane, Arrival::Again(ticket), longest).await;
+        let turn = turn.map_err(|error| self.reply(&error.envelope()))?;
+        let lease = self.lease(plan, turn).await;
+        lease.map_err(|error| error.reply(&self.tool_version()))
+    }
+
+    /// The child that was granted, or a new one in the place that was.
+    async fn lease(&self, plan: &Plan, turn: Turn) -> Result<Lease, StartError> {
+        match turn.granted {
+            Granted::Child(lease) => Ok(lease),
+            Granted::Place(place) => {
+                let Plan { engine, profile } = plan;
+                self.starter.start(place, engine, profile).await
+            }
+        }
     }
 
     /// Hands a record to a child.
@@ -304,6 +328,7 @@ impl Dispatcher {
         options: &ProbeOptions,
         plan: &Plan,
         lease: Lease,
+        limit: Duration,
     ) -> Outcome {
         let Some(info) = lease.info() else {
             return Outcome::NotHandedOver;
@@ -318,7 +343,7 @@ impl Dispatcher {
         record.write_line(per_record.then_some(options), &mut line);
         let display_name = record.display_name().map(str::to_owned);
         let handed_over = Instant::now();
-        let outcome = lease.run(line, display_name).await;
+        let outcome = lease.run(line, display_name, limit).await;
         if matches!(outcome, Outcome::Reply(_)) {
             self.stats.note_record(handed_over.elapsed());
         }

@@ -13,7 +13,7 @@ use super::current_engine::CurrentEngine;
 use super::engine_program::{Answer, ResolvedEngine};
 use super::failure::AdmissionError;
 use super::fair_queue::Lane;
-use super::ledger::NO_PROFILE;
+use super::ledger::NO_RECORDS;
 use super::os;
 use super::pool::{Granted, Pool};
 use super::pool_state::{Arrival, Request};
@@ -120,7 +120,7 @@ impl Introspector {
     ) -> Result<Arc<str>, NoAnswer> {
         let request = Request {
             lane: Lane::Interactive,
-            profile: NO_PROFILE,
+            want: NO_RECORDS,
             arrival: Arrival::New,
         };
         let failure =

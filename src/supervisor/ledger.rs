@@ -15,8 +15,19 @@ use super::recycle::Reason;
 /// Names the profile that a child serves.
 pub(super) type ProfileId = u64;
 
-/// The profile of a process that serves no records: no idle child ever has it.
-pub(super) const NO_PROFILE: ProfileId = 0;
+/// Which child a call can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Want {
+    pub(super) profile: ProfileId,
+    /// Only one that is started for it.
+    pub(super) fresh: bool,
+}
+
+/// What a process needs that serves no records: a place of its own. No profile has this id.
+pub(super) const NO_RECORDS: Want = Want {
+    profile: 0,
+    fresh: true,
+};
 
 /// One occupation of a place. It names nothing any more once the place was freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +106,7 @@ pub(super) struct Counts {
 /// The places and those who wait for one.
 pub(super) struct Ledger<C, W> {
     places: Vec<(u64, Place<C>)>,
-    queue: FairQueue<(ProfileId, W)>,
+    queue: FairQueue<(Want, W)>,
     /// Counts transitions to idle: the clock of "least recently used".
     clock: u64,
 }
@@ -123,17 +134,17 @@ impl<C: Clone, W> Ledger<C, W> {
 
     /// Grants a place at once, if that passes nobody who waits. A call for whose profile a child is
     /// already being started in the background is to wait for that one.
-    pub(super) fn request(&mut self, lane: Lane, profile: ProfileId) -> Option<Grant<C>> {
+    pub(super) fn request(&mut self, lane: Lane, want: Want) -> Option<Grant<C>> {
         let batches = self.batches_that_may_start();
         if !self.queue.may_pass(lane, batches) || lane == Lane::Batch && batches == 0 {
             return None;
         }
-        let grant = if let Some(index) = self.idle_of(profile) {
+        let grant = if let Some(index) = self.idle_for(want) {
             let (id, child) = self.claim(index, lane)?;
             Grant::Claimed(id, child)
-        } else if self.position(|place| place.is_expected(profile)).is_none() {
+        } else if self.position(|place| place.is_expected_by(want)).is_none() {
             let index = self.position(Place::is_free)?;
-            Grant::Start(self.reserve(index, lane, profile))
+            Grant::Start(self.reserve(index, lane, want.profile))
         } else {
             return None;
         };
@@ -154,11 +165,11 @@ impl<C: Clone, W> Ledger<C, W> {
     pub(super) fn wait(
         &mut self,
         lane: Lane,
-        profile: ProfileId,
+        want: Want,
         ticket: Ticket,
         waiter: W,
     ) -> Vec<Action<C, W>> {
-        self.queue.wait(lane, ticket, (profile, waiter));
+        self.queue.wait(lane, ticket, (want, waiter));
         self.settle()
     }
 
@@ -357,8 +368,8 @@ impl<C: Clone, W> Ledger<C, W> {
         }
         let mut spoken_for = Vec::new();
         let batches = self.batches_that_may_start();
-        for (ticket, lane, (profile, _)) in self.queue.in_order(batches) {
-            if let Some(index) = self.idle_of(*profile) {
+        for (ticket, lane, (want, _)) in self.queue.in_order(batches) {
+            if let Some(index) = self.idle_for(*want) {
                 return Some(Step::Claim(ticket, lane, index));
             }
             let mut awaits = |wanted: &dyn Fn(&Place<C>) -> bool| {
@@ -368,11 +379,11 @@ impl<C: Clone, W> Ledger<C, W> {
                 spoken_for.extend(found);
                 found.is_some()
             };
-            if awaits(&|place| place.is_expected(*profile)) {
+            if awaits(&|place| place.is_expected_by(*want)) {
                 continue;
             }
             if let Some(index) = self.position(Place::is_free) {
-                return Some(Step::Start(ticket, lane, *profile, index));
+                return Some(Step::Start(ticket, lane, want.profile, index));
             }
             if awaits(&Place::is_about_to_be_free) {
                 continue;
@@ -434,9 +445,10 @@ impl<C: Clone, W> Ledger<C, W> {
         id
     }
 
-    /// The idle child of a profile that was used last, so that surplus ones can age.
-    fn idle_of(&self, wanted: ProfileId) -> Option<usize> {
-        let idle = self.idle().filter(|(_, profile, _)| *profile == wanted);
+    /// The idle child of the profile that was used last, so that surplus ones can age.
+    fn idle_for(&self, want: Want) -> Option<usize> {
+        let idle = self.idle();
+        let idle = idle.filter(|(_, profile, _)| !want.fresh && *profile == want.profile);
         idle.max_by_key(|(_, _, since)| *since).map(|(at, ..)| at)
     }
 
@@ -540,8 +552,12 @@ impl<C> Place<C> {
     }
 
     /// A child that is being started in the background, for whoever wants it.
-    fn is_expected(&self, wanted: ProfileId) -> bool {
-        matches!(self, Self::Starting { lane: Lane::Background, profile, .. } if *profile == wanted)
+    fn is_expected_by(&self, want: Want) -> bool {
+        matches!(
+            self,
+            Self::Starting { lane: Lane::Background, profile, .. }
+                if !want.fresh && *profile == want.profile
+        )
     }
 
     /// A healthy child that is ending because it was asked to.

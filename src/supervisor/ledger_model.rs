@@ -1,11 +1,11 @@
 //! Random walks over every transition of the ledger, checked after each step against a second, simpler
 //! account of who lives and who waits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::*;
 
-/// A process of the model; also the waiters' type is a number.
+/// Names a process.
 type Process = u64;
 
 /// What the driver of the ledger (pool, tasks, callers) knows by itself.
@@ -20,8 +20,8 @@ struct Model {
     /// Processes that are being ended.
     dying: Vec<(PlaceId, Option<Lane>, Process)>,
     lost: Vec<(PlaceId, Process)>,
-    /// Waiters by number, with ticket, lane and profile.
-    waiting: BTreeMap<u64, (Ticket, Lane, ProfileId)>,
+    /// Waiters by number, with ticket, lane and what they want.
+    waiting: BTreeMap<u64, (Ticket, Lane, Want)>,
     next: u64,
 }
 
@@ -129,13 +129,16 @@ impl Walk {
             return;
         }
         let ticket = self.ledger.ticket();
-        if let Some(grant) = self.ledger.request(lane, profile) {
+        let fresh = self.random.u8(..8) == 0;
+        let want = Want { profile, fresh };
+        if let Some(grant) = self.ledger.request(lane, want) {
+            assert!(!fresh || matches!(grant, Grant::Start(_)));
             self.model.granted(lane, grant);
             return;
         }
         let waiter = self.model.number();
-        self.model.waiting.insert(waiter, (ticket, lane, profile));
-        let actions = self.ledger.wait(lane, profile, ticket, waiter);
+        self.model.waiting.insert(waiter, (ticket, lane, want));
+        let actions = self.ledger.wait(lane, want, ticket, waiter);
         self.model.act(actions);
     }
 
@@ -148,34 +151,11 @@ impl Walk {
     }
 
     fn process_appears(&mut self) {
-        if let Some((id, lane, None)) = self.pick(|m| &mut m.starting) {
-            let process = self.model.number();
-            self.ledger.attach(id, process);
-            self.model.starting.push((id, lane, Some(process)));
-        } else {
-            // `pick` took one that has a process: it stays as it was.
-            self.put_back();
-        }
-    }
-
-    /// Rebuilds `starting` after a pick that was not used.
-    fn put_back(&mut self) {
-        let known: BTreeSet<_> = self
-            .model
-            .starting
-            .iter()
-            .map(|(id, ..)| *id)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|id| (id.index, id.epoch))
-            .collect();
-        for index in 0..self.ledger.places.len() {
-            let id = self.ledger.id(index);
-            if let Some(Place::Starting { lane, child, .. }) = self.ledger.at(index)
-                && !known.contains(&(id.index, id.epoch))
-            {
-                self.model.starting.push((id, *lane, *child));
-            }
+        let process = self.model.number();
+        let mut starting = self.model.starting.iter_mut();
+        if let Some((id, _, child)) = starting.find(|(_, _, child)| child.is_none()) {
+            *child = Some(process);
+            self.ledger.attach(*id, process);
         }
     }
 
@@ -300,12 +280,12 @@ impl Walk {
             assert_eq!(free, 0, "no free place while a call waits");
         }
         // Every idle child is of a profile for which nobody waits, or others were evicted for them.
-        for (_, _, profile) in calls {
+        for (_, _, want) in calls {
             let idle = |index: &usize| self.ledger.at(*index).is_some_and(Place::is_idle);
             let of = |index: &usize| self.ledger.at(*index).and_then(Place::profile);
             let mut indices = 0..self.places;
             assert!(
-                !indices.any(|at| idle(&at) && of(&at) == Some(*profile)),
+                !indices.any(|at| idle(&at) && !want.fresh && of(&at) == Some(want.profile)),
                 "nobody waits beside an idle child of its profile"
             );
         }
@@ -342,11 +322,16 @@ fn whatever_happens_places_are_neither_lost_nor_invented_and_nobody_starves() {
     }
 }
 
+fn any(profile: ProfileId) -> Want {
+    let fresh = false;
+    Want { profile, fresh }
+}
+
 /// A ledger with busy children of these profiles.
 fn busy(profiles: &[ProfileId]) -> (Ledger<Process, u64>, Vec<PlaceId>) {
     let mut ledger = Ledger::new(profiles.len());
     let start = |(process, profile): (Process, &ProfileId)| {
-        let Some(Grant::Start(id)) = ledger.request(Lane::Interactive, *profile) else {
+        let Some(Grant::Start(id)) = ledger.request(Lane::Interactive, any(*profile)) else {
             panic!("there is room");
         };
         ledger.attach(id, process);
@@ -364,7 +349,7 @@ fn capacity_after_k_lost_places_is_n_minus_k_and_the_last_loss_refuses_who_waits
         ledger.condemn(id, Reason::Deadline);
         let refused = if lost == 3 {
             let ticket = ledger.ticket();
-            assert!(ledger.wait(Lane::Batch, 1, ticket, 9).is_empty());
+            assert!(ledger.wait(Lane::Batch, any(1), ticket, 9).is_empty());
             ledger.lose(id)
         } else {
             assert!(ledger.lose(id).is_empty());
@@ -384,10 +369,10 @@ fn a_lost_place_leaves_the_others_usable() {
     ledger.lose(ids[0]);
     ledger.release(ids[1]);
     for _ in 0..5 {
-        let Some(Grant::Claimed(id, 1)) = ledger.request(Lane::Batch, 1) else {
+        let Some(Grant::Claimed(id, 1)) = ledger.request(Lane::Batch, any(1)) else {
             panic!("one place is left, for batches too");
         };
-        assert!(ledger.request(Lane::Interactive, 1).is_none());
+        assert!(ledger.request(Lane::Interactive, any(1)).is_none());
         ledger.release(id);
     }
 }
@@ -399,15 +384,15 @@ fn the_least_recently_used_child_is_evicted_and_only_one_for_each_waiter() {
         ledger.release(id);
     }
     let ticket = ledger.ticket();
-    assert!(ledger.request(Lane::Interactive, 4).is_none());
-    let actions = ledger.wait(Lane::Interactive, 4, ticket, 7);
+    assert!(ledger.request(Lane::Interactive, any(4)).is_none());
+    let actions = ledger.wait(Lane::Interactive, any(4), ticket, 7);
     assert!(
         matches!(actions[..], [Action::Retire(1, Reason::Evicted)]),
         "{actions:?}"
     );
     // A caller of another profile is served meanwhile, without another eviction.
     assert!(matches!(
-        ledger.wait(Lane::Interactive, 3, ticket + 1, 8)[..],
+        ledger.wait(Lane::Interactive, any(3), ticket + 1, 8)[..],
         [Action::Granted(8, Grant::Claimed(_, 2))]
     ));
     let actions = ledger.free(ids[1]);
@@ -421,11 +406,11 @@ fn the_least_recently_used_child_is_evicted_and_only_one_for_each_waiter() {
 fn a_call_waits_for_a_child_that_is_being_started_in_the_background() {
     let mut ledger: Ledger<Process, u64> = Ledger::new(3);
     let id = ledger.request_in_background(1).unwrap();
-    assert!(ledger.request(Lane::Interactive, 1).is_none());
-    assert!(ledger.wait(Lane::Interactive, 1, 1, 10).is_empty());
+    assert!(ledger.request(Lane::Interactive, any(1)).is_none());
+    assert!(ledger.wait(Lane::Interactive, any(1), 1, 10).is_empty());
     // It is spoken for: the next one starts a child of its own.
     assert!(matches!(
-        ledger.wait(Lane::Interactive, 1, 2, 11)[..],
+        ledger.wait(Lane::Interactive, any(1), 2, 11)[..],
         [Action::Granted(11, Grant::Start(_))]
     ));
     ledger.attach(id, 5);
@@ -440,7 +425,7 @@ fn a_background_start_that_fails_does_not_hold_up_who_waited_for_it() {
     let mut ledger: Ledger<Process, u64> = Ledger::new(2);
     let id = ledger.request_in_background(1).unwrap();
     ledger.attach(id, 5);
-    assert!(ledger.wait(Lane::Interactive, 1, 1, 10).is_empty());
+    assert!(ledger.wait(Lane::Interactive, any(1), 1, 10).is_empty());
     assert!(matches!(
         ledger.condemn(id, Reason::Start)[..],
         [Action::Granted(10, Grant::Start(_))]
@@ -448,12 +433,32 @@ fn a_background_start_that_fails_does_not_hold_up_who_waited_for_it() {
 }
 
 #[test]
+fn who_wants_a_fresh_child_gets_a_place_although_one_is_idle() {
+    let (mut ledger, ids) = busy(&[1, 1]);
+    ledger.release(ids[0]);
+    let want = Want {
+        profile: 1,
+        fresh: true,
+    };
+    let ticket = ledger.ticket();
+    assert!(ledger.request(Lane::Interactive, want).is_none());
+    assert!(matches!(
+        ledger.wait(Lane::Interactive, want, ticket, 7)[..],
+        [Action::Retire(0, Reason::Evicted)]
+    ));
+    assert!(matches!(
+        ledger.free(ids[0])[..],
+        [Action::Granted(7, Grant::Start(_))]
+    ));
+}
+
+#[test]
 fn batches_leave_one_place_to_calls() {
     let mut ledger: Ledger<Process, u64> = Ledger::new(4);
     for _ in 0..3 {
-        assert!(ledger.request(Lane::Batch, 1).is_some());
+        assert!(ledger.request(Lane::Batch, any(1)).is_some());
     }
-    assert!(ledger.request(Lane::Batch, 1).is_none());
-    assert!(ledger.wait(Lane::Batch, 1, 1, 10).is_empty());
-    assert!(ledger.request(Lane::Interactive, 1).is_some());
+    assert!(ledger.request(Lane::Batch, any(1)).is_none());
+    assert!(ledger.wait(Lane::Batch, any(1), 1, 10).is_empty());
+    assert!(ledger.request(Lane::Interactive, any(1)).is_some());
 }

@@ -332,7 +332,12 @@ impl Lease {
 
     /// Runs one record. Dropping the future leaves the record to the child's task, which sees the
     /// caller gone and ends the child if the record has reached it.
-    pub(super) async fn run(mut self, line: Vec<u8>, display_name: Option<String>) -> Outcome {
+    pub(super) async fn run(
+        mut self,
+        line: Vec<u8>,
+        display_name: Option<String>,
+        limit: Duration,
+    ) -> Outcome {
         let Some(child) = self.child.take() else {
             return Outcome::NotHandedOver;
         };
@@ -340,6 +345,7 @@ impl Lease {
         child.run(Job {
             line,
             display_name,
+            limit,
             answer,
         });
         // A task that has ended drops the job.

@@ -2,14 +2,14 @@
 
 use super::failure::AdmissionError;
 use super::fair_queue::{Lane, Ticket};
-use super::ledger::{Action, Grant, Ledger, PlaceId, ProfileId};
+use super::ledger::{Action, Grant, Ledger, PlaceId, ProfileId, Want};
 use super::recycle::Reason;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) lane: Lane,
-    pub(super) profile: ProfileId,
+    pub(super) want: Want,
     pub(super) arrival: Arrival,
 }
 
@@ -20,8 +20,10 @@ pub(super) enum Arrival {
     New,
     /// It is made on behalf of calls that have been let in.
     Inside,
-    /// It has been let in, and has the ticket of a seat or of an earlier attempt.
-    Since(Ticket),
+    /// It has been let in, and has the ticket of a seat.
+    Seated(Ticket),
+    /// It has been let in, and keeps the ticket of its first attempt.
+    Again(Ticket),
 }
 
 /// What became of it at once.
@@ -75,7 +77,7 @@ impl<C: Clone, W> PoolState<C, W> {
     ) -> Result<(Ticket, Admitted<C, W>), AdmissionError> {
         let Request {
             lane,
-            profile,
+            want,
             arrival,
         } = request;
         // A batch is inside from its first record to its last.
@@ -87,16 +89,16 @@ impl<C: Clone, W> PoolState<C, W> {
             return Err(AdmissionError::AllLost);
         }
         let ticket = match arrival {
-            Arrival::Since(ticket) => ticket,
+            Arrival::Seated(ticket) | Arrival::Again(ticket) => ticket,
             Arrival::New | Arrival::Inside => self.ledger.ticket(),
         };
-        if let Some(grant) = self.ledger.request(lane, profile) {
+        if let Some(grant) = self.ledger.request(lane, want) {
             return Ok((ticket, Admitted::Granted(grant)));
         }
         if is_new && self.queued() >= self.max_queue {
             return Err(self.full());
         }
-        let actions = self.ledger.wait(lane, profile, ticket, waiter());
+        let actions = self.ledger.wait(lane, want, ticket, waiter());
         Ok((ticket, Admitted::Waits(actions)))
     }
 

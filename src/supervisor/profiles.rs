@@ -26,7 +26,7 @@ pub(super) struct Profiles {
 
 /// One profile.
 pub(super) struct KnownProfile {
-    /// Never [`NO_PROFILE`](super::ledger::NO_PROFILE).
+    /// Counted from 1.
     pub(super) id: ProfileId,
     pub(super) profile: Profile,
     /// How often it was asked for, halved now and then.

@@ -62,6 +62,17 @@ impl Chaos {
             .count()
     }
 
+    /// Starts the count of a verb anew.
+    pub fn forget_occasions(&self, verb: &str) {
+        let prefix = format!("deckprobe.{verb}.");
+        for entry in std::fs::read_dir(self.folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_name().to_str().unwrap().starts_with(&prefix) {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+
     /// Changes what its processes do at their start.
     pub fn script(&self, script: &str) {
         std::fs::write(self.folder.path().join("deckprobe.chaos"), script).unwrap();
