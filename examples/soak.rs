@@ -202,7 +202,10 @@ impl Client {
             19 => "stderr:300000",
             20 => "fork",
             21 => "never-read",
-            22..=120 => "error",
+            22..=24 => "unasked:0",
+            25..=27 => "unasked:1",
+            28..=30 => "unasked:20",
+            31..=120 => "error",
             121..=200 => "wait:2",
             _ => "reply",
         };
@@ -289,12 +292,12 @@ impl Client {
             | "bad-utf8" | "swap" | "huge:3000000" => code == Some(ErrorCode::McpEngineFailure),
             _ => own && code.is_none(),
         };
-        // A record may meet the late line, the late death or the deafness of the one before it in the
-        // same child, or a machine that is too busy: an honest failure, never somebody else's answer.
+        // A record may meet the late death of a child, one that never reads again, or a machine that is
+        // too busy: an honest failure, never somebody else's answer. A stray line is no such excuse.
         let honest = matches!(
             code,
             Some(ErrorCode::McpEngineFailure | ErrorCode::McpTimeout)
-        );
+        ) && !reply.json().contains("is not a reply");
         if !fine && honest {
             self.tally.collateral.fetch_add(1, Ordering::Relaxed);
         } else if !fine {

@@ -15,8 +15,8 @@ const PROGRAM: &str = "HOST_ENGINE";
 const LAUNCHER: &str = "HOST_LAUNCHER";
 const TIMEOUT: &str = "HOST_TIMEOUT_MS";
 
-/// Reads file names, one a line, and prints the replies in the same order. Every file is probed at
-/// once, in a task of its own.
+/// Reads file names, one a line, and prints the replies as they come: every file is probed at once, in a
+/// task of its own. `@snapshot` prints a snapshot, `@batch A B C` a list of replies in input order.
 #[test]
 #[ignore = "the other process of the tests below"]
 fn serve() {
@@ -45,7 +45,16 @@ fn serve() {
         let mut calls = tokio::task::JoinSet::new();
         while let Some(file) = inbox.recv().await {
             let supervisor = supervisor.clone();
+            if file == "@snapshot" {
+                let snapshot = serde_json::to_string(&supervisor.snapshot()).unwrap();
+                println!("{snapshot}");
+                continue;
+            }
             calls.spawn(async move {
+                if let Some(files) = file.strip_prefix("@batch ") {
+                    println!("{}", batch(&supervisor, files).await);
+                    return;
+                }
                 let reply = supervisor.probe(&record(&file), &ProbeOptions::new()).await;
                 println!("{}", reply.json());
             });
@@ -57,8 +66,21 @@ fn serve() {
     });
 }
 
+async fn batch(supervisor: &Supervisor, files: &str) -> Value {
+    let files: Vec<String> = files.split(' ').map(str::to_owned).collect();
+    let mut replies = vec![Value::Null; files.len()];
+    let records = files.into_iter().map(|file| Ok(record(&file)));
+    let mut batch = supervisor.batch(records, ProbeOptions::new()).unwrap();
+    while let Some((at, reply)) = batch.next().await {
+        replies[at] = serde_json::from_str(reply.json()).unwrap();
+    }
+    serde_json::json!({ "batch": replies })
+}
+
 /// The running host.
 pub struct Host {
+    /// Replies that came while something else was waited for.
+    early: std::collections::VecDeque<Value>,
     pub process: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -87,6 +109,7 @@ impl Host {
             .spawn()
             .unwrap();
         Self {
+            early: std::collections::VecDeque::new(),
             stdin: process.stdin.take(),
             stdout: BufReader::new(process.stdout.take().unwrap()),
             process,
@@ -125,6 +148,44 @@ impl Host {
 
     /// The next reply.
     pub fn reply(&mut self) -> Value {
+        match self.early.pop_front() {
+            Some(reply) => reply,
+            None => self.line(),
+        }
+    }
+
+    pub fn snapshot(&mut self) -> Value {
+        self.ask("@snapshot");
+        loop {
+            let line = self.line();
+            if line.get("uptime_ms").is_some() {
+                return line;
+            }
+            self.early.push_back(line);
+        }
+    }
+
+    /// Polls the snapshot until something is so.
+    pub fn until(&mut self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+        let begun = std::time::Instant::now();
+        loop {
+            let snapshot = self.snapshot();
+            if so(&snapshot) {
+                return snapshot;
+            }
+            let patience = super::harness::PATIENCE;
+            assert!(begun.elapsed() < patience, "never: {what}: {snapshot}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The replies of a batch.
+    pub fn batch(&mut self, files: &str) -> Vec<Value> {
+        self.ask(&format!("@batch {files}"));
+        self.reply()["batch"].as_array().unwrap().clone()
+    }
+
+    fn line(&mut self) -> Value {
         loop {
             let mut line = String::new();
             assert!(
