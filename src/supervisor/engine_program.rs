@@ -13,6 +13,14 @@ use super::os;
 use super::settings::{SandboxMode, Settings};
 use super::stderr_tail::StderrTail;
 
+/// Variables that a child gets if they are set. The last is for developers of the sandbox.
+const PASSED_ON: [&str; 4] = [
+    "SystemRoot",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "DECKPROBE_SANDBOX_DEBUG",
+];
+
 /// What tells one file or directory on disk from the next that has its name.
 pub(super) type FileIdentity = Vec<i64>;
 
@@ -117,7 +125,7 @@ impl ResolvedEngine {
         if self.script {
             command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
         }
-        for name in ["SystemRoot", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"] {
+        for name in PASSED_ON {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }

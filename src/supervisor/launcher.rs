@@ -26,6 +26,9 @@ pub(super) const NOTHING: &str = "@nothing";
 pub(super) const BUILTIN: &str = "@builtin";
 /// Set in the environment of every child, so that one that turns out to be ourselves is recognised.
 pub const CHILD_MARK: &str = "DECKPROBE_MCP_ENGINE_CHILD";
+/// Set by developers: the built-in engine prints each system call that the sandbox refuses, once.
+#[cfg(target_os = "linux")]
+pub(super) const SANDBOX_DEBUG: &str = "DECKPROBE_SANDBOX_DEBUG";
 /// The status of a launcher that could not become the engine.
 const FAILED: u8 = 126;
 

@@ -1,9 +1,12 @@
-//! What differs by system. The same items stand in each file; `other` is the honest fallback.
+//! What differs by system. `unix` and `other` have the same items; `other` does what can be done
+//! without process groups.
 
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(unix)]
 mod raw;
+#[cfg(target_os = "linux")]
+mod seccomp;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
