@@ -218,12 +218,17 @@ impl Bench {
 
 /// The stand-in engine, which cargo builds beside the tests.
 fn stand_in() -> PathBuf {
+    example("chaos-engine")
+}
+
+/// A program that cargo builds beside the tests.
+pub fn example(name: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let profile = here.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples/chaos-engine");
+    let program = profile.join("examples").join(name);
     assert!(
         program.exists(),
-        "{} is missing: cargo build --example chaos-engine",
+        "{} is missing: cargo build --example {name}",
         program.display()
     );
     program

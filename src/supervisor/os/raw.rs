@@ -98,16 +98,22 @@ fn report_once(number: libc::c_int) {
     use std::io::Write;
     use std::sync::atomic::{AtomicU64, Ordering};
     static SEEN: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
-    let (word, bit) = ((number.cast_unsigned() / 64) % 8, number.cast_unsigned() % 64);
-    let seen = SEEN.get(word as usize).map_or(0, |seen| {
-        seen.fetch_or(1 << bit, Ordering::Relaxed)
-    });
+    let (word, bit) = (
+        (number.cast_unsigned() / 64) % 8,
+        number.cast_unsigned() % 64,
+    );
+    let seen = SEEN
+        .get(word as usize)
+        .map_or(0, |seen| seen.fetch_or(1 << bit, Ordering::Relaxed));
     if seen & (1 << bit) != 0 {
         return;
     }
     let mut line = [0_u8; 80];
     let mut rest = &mut line[..];
-    let _fits = writeln!(rest, "deckprobe-mcp: the sandbox refused system call {number}");
+    let _fits = writeln!(
+        rest,
+        "deckprobe-mcp: the sandbox refused system call {number}"
+    );
     let length = 80 - rest.len();
     // SAFETY: the buffer outlives the call, and `length` is within it.
     unsafe { libc::write(2, line.as_ptr().cast(), length) };

@@ -9,7 +9,7 @@ use super::{Condition, Entry, Processes, WRITE_FLAGS, any_of, equal, value, with
 
 pub(super) fn entries(processes: Processes) -> Result<Vec<Entry>, BackendError> {
     let mut entries: Vec<Entry> = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
-    let executable = without(2, value(libc::PROT_EXEC));
+    let not_executable = [without(2, value(libc::PROT_EXEC))];
     let stdout_or_stderr: [&[Condition]; 2] = [&[equal(0, 1)], &[equal(0, 2)]];
     let itself: [&[Condition]; 1] = [&[equal(0, processes.own)]];
     let read_only = |argument| {
@@ -22,8 +22,8 @@ pub(super) fn entries(processes: Processes) -> Result<Vec<Entry>, BackendError> 
         any_of(libc::SYS_open, &[&[read_only(1)]])?,
         any_of(libc::SYS_write, &stdout_or_stderr)?,
         any_of(libc::SYS_writev, &stdout_or_stderr)?,
-        any_of(libc::SYS_mmap, &[&[executable.clone()]])?,
-        any_of(libc::SYS_mprotect, &[&[executable]])?,
+        any_of(libc::SYS_mmap, &[&not_executable])?,
+        any_of(libc::SYS_mprotect, &[&not_executable])?,
         any_of(
             libc::SYS_fcntl,
             &[

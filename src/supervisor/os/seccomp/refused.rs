@@ -42,7 +42,10 @@ fn by_process(own: u64) -> Result<Vec<Entry>, BackendError> {
         any_of(call, &[&another, &[not(0, process)]])
     };
     let mut entries = vec![
-        process_kind(libc::SYS_setpriority, value(libc::PRIO_PROCESS.cast_signed()))?,
+        process_kind(
+            libc::SYS_setpriority,
+            value(libc::PRIO_PROCESS.cast_signed()),
+        )?,
         process_kind(libc::SYS_ioprio_set, 1)?,
     ];
     for call in [
@@ -70,13 +73,13 @@ fn by_command() -> Result<Vec<Entry>, BackendError> {
     ];
     let owners: Vec<&[Condition]> = owners.iter().map(|rule| &rule[..]).collect();
     // Some commands change the attributes of a file that is open for reading, or type into a terminal.
-    let harmless = [
-        u64::from(libc::TCGETS),
-        u64::from(libc::TIOCGWINSZ),
-        u64::from(libc::FIONREAD),
-        u64::from(libc::FIONBIO),
-        u64::from(libc::FIOCLEX),
-        u64::from(libc::FIONCLEX),
+    let harmless: [u64; 6] = [
+        0x5401, // TCGETS
+        0x5413, // TIOCGWINSZ
+        0x541b, // FIONREAD
+        0x5421, // FIONBIO
+        0x5451, // FIOCLEX
+        0x5450, // FIONCLEX
     ];
     let other_command = harmless.map(|command| not(1, command));
     const SET_PARENT_DEATH_SIGNAL: u64 = 1;
@@ -143,7 +146,9 @@ fn no_writing() -> Result<Vec<Entry>, BackendError> {
 }
 
 fn always() -> impl Iterator<Item = i64> {
-    let lists = [NETWORK, PROCESSES, MOUNTS, SYSTEM, MESSAGES, FILES, OLD_FORMS];
+    let lists = [
+        NETWORK, PROCESSES, MOUNTS, SYSTEM, MESSAGES, FILES, OLD_FORMS,
+    ];
     lists.into_iter().flatten().copied()
 }
 
