@@ -30,8 +30,28 @@ pub struct LogSettings {
     pub format: LogFormat,
 }
 
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self {
+            filter: "info".into(),
+            format: LogFormat::default(),
+        }
+    }
+}
+
 /// The shape of a log line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
     #[default]

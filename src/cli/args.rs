@@ -11,11 +11,12 @@ use crate::contract::{Confidence, Level, View};
 /// Facts about documents for agents: the deckprobe engine as an MCP server.
 ///
 /// Without a subcommand it serves MCP on standard input and output. Settings come from DECKPROBE_MCP_*
-/// variables; see the README.
+/// variables, which --help lists.
 #[derive(Debug, Parser)]
 #[command(
     name = "deckprobe-mcp",
     version,
+    after_long_help = crate::config::settings_help(),
     args_conflicts_with_subcommands = true
 )]
 pub(super) struct Cli {

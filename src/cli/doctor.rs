@@ -70,6 +70,9 @@ fn configuration(config: &Config, findings: &mut Findings) {
     for warning in &config.warnings {
         findings.add("configuration", State::Warning, warning.clone());
     }
+    for (name, value) in config.changed() {
+        findings.add("setting", State::Ok, format!("{name}={value}"));
+    }
     let roots = &config.supervisor.roots;
     if roots.is_empty() {
         findings.add("allow-list", State::Ok, "none: every file of this user");

@@ -1,20 +1,22 @@
-//! The HTTP side's settings: safe by default, and strict as soon as others can reach it.
+//! The settings of the HTTP side: safe by default, and strict when others can reach it.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::http::Uri;
 use subtle::ConstantTimeEq;
 
+use super::Config;
+use super::field::HttpValues;
 use super::reader::Reader;
-use super::{Config, ms};
 
 /// Shortest token that is accepted, in bytes.
 const SHORTEST_TOKEN: usize = 16;
 /// Largest token file that is read, in bytes.
 const LARGEST_TOKEN: usize = 4096;
-/// What a request may have beside an inline document, in bytes.
+/// Room in a request body beside an inline document, in bytes.
 const BODY_BESIDE_INLINE: u64 = 1024 * 1024;
 
 /// How HTTP is served.
@@ -24,9 +26,9 @@ pub struct HttpSettings {
     pub address: SocketAddr,
     /// What a client must present; `None` only on loopback.
     pub token: Option<Token>,
-    /// Names under which clients may reach us; empty for any.
+    /// Accepted `Host` values; empty for any.
     pub hosts: Vec<String>,
-    /// Web pages that may call us. Requests that no browser sent have no origin and pass.
+    /// Accepted `Origin` values. Requests that no browser sent have no origin and pass.
     pub origins: Vec<String>,
     /// Longest time until a request is answered.
     pub timeout: Duration,
@@ -41,7 +43,7 @@ pub struct HttpSettings {
 pub struct Token(Box<[u8]>);
 
 impl Token {
-    /// Whether this is the token, in a time that tells nothing about it but its length.
+    /// Whether this is the token. The time that it takes depends on the length alone.
     #[must_use]
     pub fn matches(&self, presented: &[u8]) -> bool {
         self.0.ct_eq(presented).into()
@@ -55,78 +57,87 @@ impl fmt::Debug for Token {
 }
 
 impl HttpSettings {
-    /// Reads the variables for their problems alone: what would stop `serve --http` is told by every
-    /// other command too. A token file is left alone, since it may be for another user's eyes.
-    pub(super) fn check(read: &mut Reader<'_>) {
-        if read.path("DECKPROBE_MCP_HTTP_TOKEN_FILE").is_none() {
-            token(read);
+    /// Reports what is wrong with the variables where HTTP is not served: a command that starts now
+    /// and one that would not start later must not differ. The token file is not read, since it may be
+    /// meant for another user.
+    pub(super) fn check(values: HttpValues, read: &mut Reader<'_>) {
+        if values.token_file.is_none() {
+            token(values.token, None, read);
         }
-        hosts(read, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        origins(read);
-        timeout(read);
-        max_requests(read);
+        check_hosts(&values.hosts, read);
+        check_origins(&values.origins, read);
     }
 
-    pub(super) fn load(read: &mut Reader<'_>, address: SocketAddr, config: &Config) -> Self {
+    pub(super) fn new(
+        values: HttpValues,
+        address: SocketAddr,
+        config: &Config,
+        read: &mut Reader<'_>,
+    ) -> Self {
+        check_hosts(&values.hosts, read);
+        check_origins(&values.origins, read);
         let inline = config.inline_bytes.unwrap_or(0);
         let max_body = inline / 3 * 4 + BODY_BESIDE_INLINE;
+        let any_host = allows_any_host(&values.hosts);
         let settings = Self {
             address,
-            token: token(read),
-            hosts: hosts(read, address),
-            origins: origins(read),
-            timeout: timeout(read),
-            max_requests: max_requests(read),
+            token: token(values.token, values.token_file, read),
+            hosts: hosts(values.hosts, address),
+            origins: values.origins,
+            timeout: values.timeout,
+            max_requests: values.max_requests,
             max_body: usize::try_from(max_body).unwrap_or(usize::MAX),
         };
         if !address.ip().is_loopback() {
-            settings.demand_protection(read, config);
+            settings.demand_protection(any_host, config, read);
         }
         settings
     }
 
-    /// Whoever can reach the address can ask for any document: that needs a token and an allow-list.
-    fn demand_protection(&self, read: &mut Reader<'_>, config: &Config) {
+    /// Everyone who can reach the address can request any document, so a token and an allow-list are
+    /// required.
+    fn demand_protection(&self, any_host: bool, config: &Config, read: &mut Reader<'_>) {
         let address = self.address;
         if self.token.is_none() {
             read.problem(format!(
-                "{address} is no loopback address: set DECKPROBE_MCP_HTTP_TOKEN_FILE or \
+                "{address} is not a loopback address: set DECKPROBE_MCP_HTTP_TOKEN_FILE or \
                  DECKPROBE_MCP_HTTP_TOKEN, which clients present as a bearer token"
             ));
         }
         if config.supervisor.roots.is_empty() {
             read.problem(format!(
-                "{address} is no loopback address and the whole disk would be open to it: set \
+                "{address} is not a loopback address and the whole disk would be open to it: set \
                  DECKPROBE_MCP_ROOTS or --root to the directories that may be probed"
             ));
         }
-        if self.hosts.is_empty() && address.ip().is_unspecified() && !allows_any_host(read) {
+        if self.hosts.is_empty() && address.ip().is_unspecified() && !any_host {
             read.problem(format!(
-                "{address} does not say under which names clients reach it: set \
+                "{address} does not name the hosts under which clients reach it: set \
                  DECKPROBE_MCP_HTTP_HOSTS to them, separated by commas, or to * for any"
             ));
         }
     }
 }
 
-fn timeout(read: &mut Reader<'_>) -> Duration {
-    ms(read, "DECKPROBE_MCP_HTTP_TIMEOUT_MS", 120_000, 1)
-}
-
-fn max_requests(read: &mut Reader<'_>) -> usize {
-    super::count(read, "DECKPROBE_MCP_HTTP_MAX_REQUESTS", 256, 1, 65_536)
-}
-
-fn origins(read: &mut Reader<'_>) -> Vec<String> {
-    let name = "DECKPROBE_MCP_HTTP_ORIGINS";
-    let origins = list(read, name);
+fn check_origins(origins: &[String], read: &mut Reader<'_>) {
     for origin in origins.iter().filter(|origin| !is_origin(origin)) {
         read.problem(format!(
-            "{name} entry {origin:?} is not accepted: an origin with its scheme and no path, such as \
-             https://app.example:443 or http://localhost:*"
+            "DECKPROBE_MCP_HTTP_ORIGINS entry {origin:?} is not accepted: an origin with its scheme and \
+             no path, such as https://app.example:443 or http://localhost:*"
         ));
     }
-    origins
+}
+
+fn check_hosts(hosts: &[String], read: &mut Reader<'_>) {
+    if allows_any_host(hosts) {
+        return;
+    }
+    for host in hosts.iter().filter(|host| !is_host(host)) {
+        read.problem(format!(
+            "DECKPROBE_MCP_HTTP_HOSTS entry {host:?} is not accepted: a host name or address with or \
+             without a port, such as probe.example:8443, or a single * for any"
+        ));
+    }
 }
 
 /// Whether an entry can match an `Origin` at all: `null`, or scheme, host and perhaps a port.
@@ -163,18 +174,20 @@ fn is_host(entry: &str) -> bool {
     }
 }
 
-fn token(read: &mut Reader<'_>) -> Option<Token> {
-    let (plain, file) = ("DECKPROBE_MCP_HTTP_TOKEN", "DECKPROBE_MCP_HTTP_TOKEN_FILE");
-    let (name, text) = match (read.secret(plain), read.path(file)) {
+fn token(given: Option<String>, file: Option<PathBuf>, read: &mut Reader<'_>) -> Option<Token> {
+    let (plain, from_file) = ("DECKPROBE_MCP_HTTP_TOKEN", "DECKPROBE_MCP_HTTP_TOKEN_FILE");
+    let (name, text) = match (given, file) {
         (Some(_), Some(_)) => {
-            read.problem(format!("{plain} and {file} are both set; one is enough"));
+            read.problem(format!(
+                "{plain} and {from_file} are both set; one is enough"
+            ));
             return None;
         }
         (Some(text), None) => (plain, text),
         (None, Some(path)) => match read_small(&path) {
-            Ok(text) => (file, text),
+            Ok(text) => (from_file, text),
             Err(error) => {
-                read.problem(format!("{file}={path:?} cannot be read: {error}"));
+                read.problem(format!("{from_file}={path:?} cannot be read: {error}"));
                 return None;
             }
         },
@@ -200,18 +213,11 @@ fn read_small(path: &std::path::Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The names that are accepted. Without a list: loopback and the very address that we listen on.
-fn hosts(read: &mut Reader<'_>, address: SocketAddr) -> Vec<String> {
-    if allows_any_host(read) {
+/// The names that are accepted; none means any. Without a list: loopback and the address that is
+/// listened on.
+fn hosts(named: Vec<String>, address: SocketAddr) -> Vec<String> {
+    if allows_any_host(&named) {
         return Vec::new();
-    }
-    let name = "DECKPROBE_MCP_HTTP_HOSTS";
-    let named = list(read, name);
-    for host in named.iter().filter(|host| !is_host(host)) {
-        read.problem(format!(
-            "{name} entry {host:?} is not accepted: a host name or address with or without a port, such \
-             as probe.example:8443, or a single * for any"
-        ));
     }
     if address.ip().is_unspecified() {
         return named;
@@ -221,16 +227,6 @@ fn hosts(read: &mut Reader<'_>, address: SocketAddr) -> Vec<String> {
     named.into_iter().chain(loopback).chain([own]).collect()
 }
 
-fn allows_any_host(read: &mut Reader<'_>) -> bool {
-    list(read, "DECKPROBE_MCP_HTTP_HOSTS") == ["*"]
-}
-
-fn list(read: &mut Reader<'_>, name: &str) -> Vec<String> {
-    read.text(name)
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-        .map(str::to_owned)
-        .collect()
+fn allows_any_host(hosts: &[String]) -> bool {
+    hosts == ["*"]
 }

@@ -1,13 +1,16 @@
-//! Environment variables and flags → one validated [`Config`].
+//! From environment variables and flags to one validated [`Config`].
 //!
-//! This is the only place that reads the environment. A value that does not parse stops the start
-//! with one message about all of them ([`ConfigError`]); one that parses and still looks like a slip
-//! becomes a line in [`Config::warnings`], to be logged at start.
+//! A value that does not parse stops the start, with one message about all of them ([`ConfigError`]).
+//! One that parses and is probably a mistake becomes a line in [`Config::warnings`], to be logged at
+//! start. The rows of `variables` are the one place where a variable is described.
 
-mod advice;
+mod field;
 #[cfg(feature = "http")]
 mod http;
+mod lints;
 mod reader;
+mod table;
+mod variables;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,46 +18,22 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 pub use http::{HttpSettings, Token};
 pub use reader::{ConfigError, Lookup};
+pub use table::settings_help;
+
+use field::{Draft, Inline};
 use reader::{Reader, resolve_directory};
+use variables::VARIABLES;
 
-use crate::supervisor::{EngineChoice, SandboxMode, Settings};
-use crate::telemetry::{LogFormat, LogSettings};
+use crate::supervisor::Settings;
+use crate::telemetry::LogSettings;
 
-/// Every variable that is read somewhere in the program.
-pub const VARIABLES: &[&str] = &[
-    "DECKPROBE_MCP_BIN",
-    "DECKPROBE_MCP_ENGINE",
-    "DECKPROBE_MCP_ROOTS",
-    "DECKPROBE_MCP_TIMEOUT_MS",
-    "DECKPROBE_MCP_MAX_CONCURRENCY",
-    "DECKPROBE_MCP_MAX_BATCH",
-    "DECKPROBE_MCP_MAX_QUEUE",
-    "DECKPROBE_MCP_QUEUE_TIMEOUT_MS",
-    "DECKPROBE_MCP_DRAIN_MS",
-    "DECKPROBE_MCP_PREWARM",
-    "DECKPROBE_MCP_IDLE_MS",
-    "DECKPROBE_MCP_MAX_RECORDS",
-    "DECKPROBE_MCP_MAX_AGE_MS",
-    "DECKPROBE_MCP_MAX_RSS_MB",
-    "DECKPROBE_MCP_SANDBOX",
-    "DECKPROBE_MCP_LOG",
-    "DECKPROBE_MCP_LOG_FORMAT",
-    "DECKPROBE_MCP_INLINE",
-    "DECKPROBE_MCP_MAX_INLINE_BYTES",
-    "DECKPROBE_MCP_HTTP_TOKEN",
-    "DECKPROBE_MCP_HTTP_TOKEN_FILE",
-    "DECKPROBE_MCP_HTTP_HOSTS",
-    "DECKPROBE_MCP_HTTP_ORIGINS",
-    "DECKPROBE_MCP_HTTP_TIMEOUT_MS",
-    "DECKPROBE_MCP_HTTP_MAX_REQUESTS",
-];
-
-/// Longest time that may be configured: a week. Nothing longer is meant, and adding it to a clock
-/// cannot overflow.
+/// Longest time that may be configured: a week. Adding it to a clock cannot overflow.
 const MAX_MS: u64 = 7 * 24 * 3600 * 1000;
 const MIB: u64 = 1024 * 1024;
+/// The variable that `--root` replaces.
+const ROOTS: &str = "DECKPROBE_MCP_ROOTS";
 
-/// What the whole program runs by. Nothing below it reads the environment.
+/// The settings of the whole program.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The pool: engine, allow-list, deadlines, limits.
@@ -70,7 +49,9 @@ pub struct Config {
     pub http: Option<HttpSettings>,
     /// What is logged, always to stderr.
     pub log: LogSettings,
-    /// Sentences about settings that look like a slip.
+    /// Every variable with the value in force; secrets are not shown.
+    pub in_force: Vec<(&'static str, String)>,
+    /// Sentences about settings that are probably mistakes.
     pub warnings: Vec<String>,
 }
 
@@ -79,14 +60,32 @@ pub struct Config {
 pub struct Overrides {
     /// `--root DIR`: the single entry of the allow-list.
     pub root: Option<PathBuf>,
-    /// What is logged unless the variable says otherwise; for commands that people read.
+    /// The log filter unless the variable sets one; for commands whose output people read.
     pub log: Option<&'static str>,
     /// `--http ADDR`: serve HTTP there.
     #[cfg(feature = "http")]
     pub http: Option<std::net::SocketAddr>,
 }
 
+impl Overrides {
+    fn serves_http(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.http.is_some();
+        #[cfg(not(feature = "http"))]
+        return false;
+    }
+}
+
 impl Config {
+    /// The variables whose value in force is not the default.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let mut defaults = Draft::default();
+        let values = VARIABLES.iter().zip(&self.in_force);
+        values.filter_map(move |(variable, (name, value))| {
+            (variable.shown(&mut defaults) != *value).then_some((*name, value.as_str()))
+        })
+    }
+
     /// Reads the process environment.
     ///
     /// # Errors
@@ -112,73 +111,51 @@ impl Config {
         overrides: &Overrides,
     ) -> Result<Self, ConfigError> {
         let mut read = Reader::new(lookup);
-        let mut config = Self {
-            supervisor: supervisor(&mut read, overrides),
-            max_batch: count(&mut read, "DECKPROBE_MCP_MAX_BATCH", 64, 1, 100_000),
-            drain: ms(&mut read, "DECKPROBE_MCP_DRAIN_MS", 30_000, 0),
-            inline_bytes: inline(&mut read, overrides),
-            #[cfg(feature = "http")]
-            http: None,
-            log: log(&mut read, overrides),
-            warnings: Vec::new(),
-        };
-        #[cfg(feature = "http")]
-        match overrides.http {
-            Some(address) => {
-                config.http = Some(HttpSettings::load(&mut read, address, &config));
+        let mut draft = Draft::default();
+        for variable in VARIABLES {
+            if overrides.root.is_none() || variable.name != ROOTS {
+                variable.read(&mut read, &mut draft);
             }
-            None => HttpSettings::check(&mut read),
         }
+        if let Some(root) = &overrides.root {
+            draft.config.supervisor.roots = root_override(&mut read, root);
+        }
+        check_filter(&mut read, &draft.config.log.filter);
+        draft.config.in_force = VARIABLES
+            .iter()
+            .map(|variable| (variable.name, variable.shown(&mut draft)))
+            .collect();
+        if let Some(filter) = overrides.log
+            && lookup("DECKPROBE_MCP_LOG").is_none()
+        {
+            draft.config.log.filter = filter.to_owned();
+        }
+        let mut config = finish(draft, overrides, &mut read);
         read.finish()?;
-        config.warnings = advice::warnings(&config, set);
+        config.warnings = lints::warnings(&config, set);
         Ok(config)
     }
 }
 
-fn supervisor(read: &mut Reader<'_>, overrides: &Overrides) -> Settings {
-    let engines = [
-        ("auto", EngineChoice::Auto),
-        ("external", EngineChoice::External),
-        ("builtin", EngineChoice::Builtin),
-    ];
-    let sandboxes = [
-        ("auto", SandboxMode::Auto),
-        ("require", SandboxMode::Require),
-        ("off", SandboxMode::Off),
-    ];
-    Settings {
-        engine: read.word("DECKPROBE_MCP_ENGINE", &engines, EngineChoice::Auto),
-        bin: read.path("DECKPROBE_MCP_BIN"),
-        record_timeout: ms(read, "DECKPROBE_MCP_TIMEOUT_MS", 30_000, 1),
-        max_concurrency: count(read, "DECKPROBE_MCP_MAX_CONCURRENCY", 4, 1, 1024),
-        max_queue: count(read, "DECKPROBE_MCP_MAX_QUEUE", 1024, 0, 1_000_000),
-        queue_timeout: ms(read, "DECKPROBE_MCP_QUEUE_TIMEOUT_MS", 20_000, 1),
-        prewarm: count(read, "DECKPROBE_MCP_PREWARM", 1, 0, 1024),
-        idle: some_ms(read, "DECKPROBE_MCP_IDLE_MS", 300_000),
-        max_records: never_if_zero(read.number(
-            "DECKPROBE_MCP_MAX_RECORDS",
-            "records (0 = never)",
-            10_000,
-            0..=u64::from(u32::MAX),
-        )),
-        max_age: some_ms(read, "DECKPROBE_MCP_MAX_AGE_MS", 3_600_000),
-        max_rss_bytes: never_if_zero(read.number(
-            "DECKPROBE_MCP_MAX_RSS_MB",
-            "MiB (0 = never)",
-            512,
-            0..=MIB,
-        ))
-        .map(|mib| mib * MIB),
-        sandbox: read.word("DECKPROBE_MCP_SANDBOX", &sandboxes, SandboxMode::Auto),
-        roots: roots(read, overrides),
-        ..Settings::default()
+/// Settles what depends on flags and on several variables.
+fn finish(draft: Draft, overrides: &Overrides, read: &mut Reader<'_>) -> Config {
+    let mut config = draft.config;
+    let over_http = overrides.serves_http();
+    let allowed = draft.inline == Inline::On || (draft.inline == Inline::Auto && over_http);
+    config.inline_bytes = allowed.then_some(draft.max_inline_bytes);
+    #[cfg(feature = "http")]
+    match overrides.http {
+        Some(address) => {
+            config.http = Some(HttpSettings::new(draft.http, address, &config, read));
+        }
+        None => HttpSettings::check(draft.http, read),
     }
+    #[cfg(not(feature = "http"))]
+    let _without_http = read;
+    config
 }
 
-fn roots(read: &mut Reader<'_>, overrides: &Overrides) -> Vec<PathBuf> {
-    let Some(root) = &overrides.root else {
-        return read.directories("DECKPROBE_MCP_ROOTS");
-    };
+fn root_override(read: &mut Reader<'_>, root: &Path) -> Vec<PathBuf> {
     match resolve_root(root) {
         Ok(real) => vec![real],
         Err(reason) => {
@@ -199,74 +176,27 @@ fn resolve_root(root: &Path) -> Result<PathBuf, String> {
     resolve_directory(root)
 }
 
-/// Whether documents may travel inside calls: over HTTP unless it is turned off, on stdio only when it
-/// is turned on.
-fn inline(read: &mut Reader<'_>, overrides: &Overrides) -> Option<u64> {
-    #[cfg(feature = "http")]
-    let remote = overrides.http.is_some();
-    #[cfg(not(feature = "http"))]
-    let remote = {
-        let _unused = overrides;
-        false
-    };
-    let words = [("auto", remote), ("on", true), ("off", false)];
-    let allowed = read.word("DECKPROBE_MCP_INLINE", &words, remote);
-    let name = "DECKPROBE_MCP_MAX_INLINE_BYTES";
-    let most = read.number(name, "bytes", 8 * MIB, 1..=1024 * MIB);
-    allowed.then_some(most)
-}
-
-fn log(read: &mut Reader<'_>, overrides: &Overrides) -> LogSettings {
-    let name = "DECKPROBE_MCP_LOG";
-    let filter = read
-        .text(name)
-        .unwrap_or_else(|| overrides.log.unwrap_or("info").into());
-    if let Some(why) = filter_problem(&filter) {
+fn check_filter(read: &mut Reader<'_>, filter: &str) {
+    if let Some(why) = filter_problem(filter) {
         read.problem(format!(
-            "{name}={filter:?} is not accepted: a level (error, warn, info, debug, trace, off) or \
-             target=level pairs separated by commas ({why})"
+            "DECKPROBE_MCP_LOG={filter:?} is not accepted: a level (error, warn, info, debug, trace, \
+             off) or target=level pairs separated by commas ({why})"
         ));
     }
-    LogSettings {
-        filter,
-        format: read.word(
-            "DECKPROBE_MCP_LOG_FORMAT",
-            &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-            LogFormat::Text,
-        ),
-    }
 }
 
-/// What is wrong with a log filter. A word that is no level would be taken for a target of that name,
-/// and `warning` for `warn` would turn everything off.
+/// What is wrong with a log filter. A word that is not a level would be taken for a target of that
+/// name, so that `warning` for `warn` would turn everything off.
 fn filter_problem(filter: &str) -> Option<String> {
     use tracing_subscriber::filter::{LevelFilter, Targets};
     let is_pair_or_level = |entry: &&str| {
         entry.contains('=') || (!entry.is_empty() && entry.parse::<LevelFilter>().is_ok())
     };
     if let Some(entry) = filter.split(',').find(|entry| !is_pair_or_level(entry)) {
-        return Some(format!("{entry:?} is no level"));
+        return Some(format!("{entry:?} is not a level"));
     }
     let error = filter.parse::<Targets>().err()?;
     Some(error.to_string())
-}
-
-fn ms(read: &mut Reader<'_>, name: &str, default: u64, least: u64) -> Duration {
-    Duration::from_millis(read.number(name, "milliseconds", default, least..=MAX_MS))
-}
-
-fn some_ms(read: &mut Reader<'_>, name: &str, default: u64) -> Option<Duration> {
-    never_if_zero(read.number(name, "milliseconds (0 = never)", default, 0..=MAX_MS))
-        .map(Duration::from_millis)
-}
-
-fn count(read: &mut Reader<'_>, name: &str, default: u64, least: u64, most: u64) -> usize {
-    let value = read.number(name, "pieces", default, least..=most);
-    usize::try_from(value).unwrap_or(usize::MAX)
-}
-
-fn never_if_zero(value: u64) -> Option<u64> {
-    (value != 0).then_some(value)
 }
 
 #[cfg(test)]

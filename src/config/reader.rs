@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a problem, once: a variable may be read in two places.
+    /// Notes a problem, once.
     pub(super) fn problem(&mut self, problem: impl Into<String>) {
         let problem = problem.into();
         if !self.problems.contains(&problem) {
@@ -58,47 +58,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number with a unit, or the default when the variable is not set.
+    /// A whole number in a range, if the variable is set to one. `of` names the unit for the message.
     pub(super) fn number(
         &mut self,
         name: &str,
-        unit: &str,
-        default: u64,
+        of: &str,
         accepted: RangeInclusive<u64>,
-    ) -> u64 {
-        let Some(text) = self.text(name) else {
-            return default;
-        };
-        match text.trim().parse::<u64>() {
-            Ok(value) if accepted.contains(&value) => value,
-            _ => {
-                let (low, high) = accepted.into_inner();
-                self.problem(format!(
-                    "{name}={text:?} is not accepted: a whole number of {unit} from {low} to {high} \
-                     (default {default})"
-                ));
-                default
-            }
+        default: u64,
+    ) -> Option<u64> {
+        let text = self.text(name)?;
+        let value = text.trim().parse::<u64>().ok();
+        let in_range = value.filter(|value| accepted.contains(value));
+        if in_range.is_none() {
+            let (low, high) = accepted.into_inner();
+            self.problem(format!(
+                "{name}={text:?} is not accepted: a whole number{of} from {low} to {high} (default \
+                 {default})"
+            ));
         }
+        in_range
     }
 
-    /// One of a few words, or the default when the variable is not set.
-    pub(super) fn word<T: Copy>(&mut self, name: &str, words: &[(&str, T)], default: T) -> T {
-        let Some(text) = self.text(name) else {
-            return default;
-        };
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text.trim()) {
-            return *value;
-        }
-        let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        self.problem(format!(
-            "{name}={text:?} is not accepted: one of {}",
-            accepted.join(", ")
-        ));
-        default
-    }
-
-    /// A path that is not empty; whether it exists is for its user to find out.
+    /// A path that is not empty. Whether it exists is not checked here.
     pub(super) fn path(&mut self, name: &str) -> Option<PathBuf> {
         let value = (self.lookup)(name)?;
         if value.is_empty() {
@@ -132,7 +113,6 @@ impl<'a> Reader<'a> {
     }
 
     /// The text of a variable that must not be shown, not even in a message about it.
-    #[cfg(feature = "http")]
     pub(super) fn secret(&mut self, name: &str) -> Option<String> {
         let value = (self.lookup)(name)?;
         let text = value.into_string();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::supervisor::SandboxMode;
 use std::ffi::OsString;
 
 fn load(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -15,7 +16,7 @@ fn load_with(vars: &[(&str, &str)], overrides: &Overrides) -> Result<Config, Con
 }
 
 #[test]
-fn the_defaults_are_those_of_the_table() {
+fn the_defaults_are_the_documented_ones() {
     let config = load(&[]).unwrap();
     let pool = &config.supervisor;
     assert_eq!(pool.record_timeout, Duration::from_secs(30));
@@ -79,7 +80,7 @@ fn a_log_filter_is_made_of_levels_and_pairs() {
     ] {
         assert!(log(good).is_ok(), "{good:?}");
     }
-    // Words that are no levels would be targets of that name, and all the rest would be silent.
+    // Words that are not levels would be targets of that name, and all the rest would be silent.
     for bad in [
         "",
         "warning",
@@ -112,7 +113,7 @@ fn zero_means_never_where_the_table_says_so() {
 }
 
 #[test]
-fn what_looks_like_a_slip_is_said_and_not_refused() {
+fn probable_mistakes_are_warnings_and_not_errors() {
     let cases: [(&[(&str, &str)], &str); 7] = [
         (&[("DECKPROBE_MCP_TIMEOUT_MS", "30")], "30 milliseconds"),
         (&[("DECKPROBE_MCP_IDLE_MS", "60")], "60 milliseconds"),
@@ -215,7 +216,7 @@ mod http {
     }
 
     #[test]
-    fn beyond_loopback_a_token_roots_and_host_names_are_required_and_the_reason_is_told() {
+    fn beyond_loopback_a_token_roots_and_host_names_are_required_and_the_message_says_why() {
         let error = serve(&[], "0.0.0.0:80").unwrap_err().to_string();
         for part in [
             "DECKPROBE_MCP_HTTP_TOKEN",
@@ -249,7 +250,7 @@ mod http {
     }
 
     #[test]
-    fn hosts_and_origins_are_such_as_a_request_can_have() {
+    fn only_hosts_and_origins_that_a_request_can_carry_are_accepted() {
         let hosts = "probe.example,a-b.c:8443,LOCALHOST,10.0.0.1:80,[::1]:3930,::1,[fe80::1]";
         let origins =
             "https://app.example:443,http://localhost:*,null,https://[::1]:9,app://x,https://a/";

@@ -6,7 +6,18 @@ use std::time::Duration;
 use crate::contract::MAX_REPLY_BYTES;
 
 /// Which engine to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum EngineChoice {
     /// An external engine where one is found, else the built-in one.
     #[default]
@@ -18,7 +29,18 @@ pub enum EngineChoice {
 }
 
 /// How strictly children are confined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum SandboxMode {
     /// As much as the system offers; what could not be applied is logged.
     #[default]
@@ -29,7 +51,8 @@ pub enum SandboxMode {
     Off,
 }
 
-/// The settings of one supervisor. [`Default`] is the table of the README.
+/// The settings of one supervisor. Their defaults are those of the
+/// variables that set them.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which engine to use.

@@ -1,22 +1,23 @@
-//! Settings that parse and still look wrong: said at start, never fatal.
+//! Settings that parse and are probably mistakes. They are logged at start and never fatal.
 
 use std::time::Duration;
 
-use super::{Config, VARIABLES};
+use super::Config;
+use super::variables::VARIABLES;
 use crate::supervisor::EngineChoice;
 
-/// Below this, a number of milliseconds looks like a number of seconds.
+/// Below this, a number of milliseconds was probably meant as seconds.
 const SUSPICIOUS: Duration = Duration::from_millis(200);
 /// An idle limit shorter than this retires prewarmed children before a person has typed a prompt.
 const SHORT_IDLE: Duration = Duration::from_secs(5);
 /// The time after which many clients give up on a call.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sentences about settings that fight each other or look like a slip.
+/// Sentences about settings that contradict each other or are probably mistakes.
 pub(super) fn warnings<'n>(config: &Config, set: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut out = Vec::new();
     small_milliseconds(config, &mut out);
-    fights(config, &mut out);
+    contradictions(config, &mut out);
     out.extend(set.filter_map(unknown_variable));
     out
 }
@@ -40,7 +41,7 @@ fn small_milliseconds(config: &Config, out: &mut Vec<String>) {
     }
 }
 
-fn fights(config: &Config, out: &mut Vec<String>) {
+fn contradictions(config: &Config, out: &mut Vec<String>) {
     let pool = &config.supervisor;
     let n = pool.max_concurrency;
     if pool.prewarm > n {
@@ -76,18 +77,22 @@ fn fights(config: &Config, out: &mut Vec<String>) {
     }
 }
 
-/// A variable of our prefix that nobody reads is most likely misspelt.
+/// A variable with our prefix that does not exist is probably misspelt.
 fn unknown_variable(name: &str) -> Option<String> {
-    if !name.starts_with("DECKPROBE_MCP_") || VARIABLES.contains(&name) {
+    if !name.starts_with("DECKPROBE_MCP_") || is_known(name) {
         return None;
     }
     let nearest = VARIABLES
         .iter()
-        .map(|known| (strsim::damerau_levenshtein(name, known), *known))
+        .map(|known| (strsim::damerau_levenshtein(name, known.name), known.name))
         .min()
         .filter(|(distance, _)| *distance <= 3);
     Some(match nearest {
         Some((_, known)) => format!("{name} is not a known variable; did you mean {known}?"),
         None => format!("{name} is not a known variable and has no effect"),
     })
+}
+
+fn is_known(name: &str) -> bool {
+    VARIABLES.iter().any(|variable| variable.name == name)
 }
