@@ -45,7 +45,7 @@ pub(crate) fn targets(name: &str, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(b"{\"driver\":");
     json::string(out, profile.driver().as_str());
     out.extend_from_slice(b",\"format_options\":[");
-    json::separated(out, profile.driver().row().options, |out, option| {
+    json::separated(out, profile.driver().options(), |out, option| {
         out.extend_from_slice(b"{\"allowed\":");
         json::words(out, option.allowed.iter().copied());
         for (key, text) in [

@@ -157,6 +157,12 @@ impl Findings {
         self.get(target).and_then(|finding| finding.value.as_ref())
     }
 
+    /// All values, with their targets.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = (Target, &mut Value)> {
+        let slots = self.wanted.iter().zip(&mut self.slots);
+        slots.filter_map(|(target, slot)| Some((target, slot.as_mut()?.value.as_mut()?)))
+    }
+
     /// The place of a target, if it is wanted.
     fn slot(&mut self, target: Target) -> Option<&mut Option<Finding>> {
         self.wants(target)

@@ -7,6 +7,7 @@
 mod budget;
 mod catalogue;
 pub mod cli;
+mod clip;
 mod container;
 mod dates;
 mod derived;

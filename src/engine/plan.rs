@@ -1,5 +1,8 @@
 //! The planner: from a request and a profile to the paths that answer it (contract §6, §7).
 
+mod names;
+
+use self::names::{Names, empty, expand};
 use super::catalogue::{FormatOptions, Index, PathId, Profile, Target, TargetSet, index};
 use super::detect;
 use super::error::{ProbeError, Result};
@@ -21,6 +24,10 @@ pub(crate) struct Plan {
     pub(crate) estimated_cost: u64,
     pub(crate) level: Level,
     pub(crate) options: FormatOptions,
+    /// What the level keeps out of the selectors that were requested, as a sentence.
+    pub(crate) narrowed: Option<String>,
+    /// Which requested names belong to other formats, as a sentence.
+    pub(crate) not_applicable: Option<String>,
     floor: Confidence,
     overrides: Vec<(Target, Confidence)>,
 }
@@ -47,15 +54,20 @@ impl Plan {
         } else {
             &request.targets[..]
         };
-        let requested = expand(index, names, request.level)?;
-        if requested.is_empty() {
-            return Err(ProbeError::invalid("the target set is empty"));
+        // In a mixed folder one list of names serves documents of several formats.
+        let is_list = names.len() > 1;
+        let Names {
+            targets: requested,
+            foreign,
+        } = expand(index, names, request.level, is_list)?;
+        if requested.is_empty() && foreign.is_empty() {
+            return Err(empty(index, names, request.level));
         }
-        let optional = expand(index, &request.optional_targets, request.level)?;
+        let optional = expand(index, &request.optional_targets, request.level, is_list)?;
         if optional.is_empty() && !request.optional_targets.is_empty() {
             return Err(ProbeError::invalid("the optional target set is empty"));
         }
-        let optional = optional.difference(requested);
+        let optional = optional.targets.difference(requested);
         let overrides = overrides(index, request, requested.union(optional))?;
         let driver = profile.driver().row();
         let options = FormatOptions::parse(driver.name, driver.options, &request.format_options)
@@ -68,13 +80,14 @@ impl Plan {
             estimated_cost: 0,
             level: request.level,
             options,
+            narrowed: names::narrowed(index, names, request.level, requested),
+            not_applicable: names::not_applicable(profile, &foreign),
             floor: request.min_confidence,
             overrides,
         };
         plan.choose(profile);
-        if plan.paths.is_empty() {
-            let ids: Vec<_> = requested.iter().map(Target::id).collect();
-            return Err(ProbeError::unsupported_target(ids.join(", ")));
+        if plan.paths.is_empty() && !requested.is_empty() {
+            return Err(names::unreachable(index, requested, request.level));
         }
         if !request.no_piggyback {
             plan.granted = plan.grant(optional);
@@ -159,21 +172,6 @@ impl Plan {
     }
 }
 
-/// Expands names and selectors.
-fn expand(index: &Index, names: &[String], level: Level) -> Result<TargetSet> {
-    let mut set = TargetSet::EMPTY;
-    for name in names.iter().filter(|name| !name.is_empty()) {
-        if let Some(expanded) = index.expand(name, level) {
-            set = set.union(expanded);
-        } else if let Some(target) = index.find(name) {
-            set.insert(target);
-        } else {
-            return Err(ProbeError::unsupported_target(name));
-        }
-    }
-    Ok(set)
-}
-
 fn overrides(
     index: &Index,
     request: &ProbeOptions,
@@ -181,9 +179,9 @@ fn overrides(
 ) -> Result<Vec<(Target, Confidence)>> {
     let mut overrides = Vec::with_capacity(request.target_confidence.len());
     for (name, confidence) in &request.target_confidence {
-        let target = index
-            .find(name)
-            .ok_or_else(|| ProbeError::unsupported_target(name))?;
+        let Some(target) = index.find(name) else {
+            return Err(names::unknown(index, name));
+        };
         if !known.contains(target) {
             return Err(ProbeError::invalid(format_args!(
                 "a confidence was given for {name}, which is not among the targets"
@@ -234,7 +232,10 @@ mod tests {
         );
         let alone = request(&["has_macros"], Level::Header);
         let refused = Plan::new(&alone, Profile::Docx).unwrap_err();
-        assert_eq!(refused.message(), "unsupported target: security.has_macros");
+        assert_eq!(
+            refused.message(),
+            "unsupported target: security.has_macros (needs level metadata)"
+        );
         assert!(
             Plan::new(&alone, Profile::Doc).is_ok(),
             "the inventory path is header level"

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::budget::Meter;
-use super::catalogue::{PathId, Profile, Target, TargetSet};
+use super::catalogue::Profile;
 use super::driver::{self, Probe};
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
 use super::source::Source;
-use super::{derived, detect};
+use super::{clip, derived, detect};
 use crate::contract::ProbeOptions;
 
 /// An option set with the plans that were made for it: one a profile, made at first need, so that the
@@ -61,6 +61,7 @@ pub(crate) fn run(
     let plan = plan?;
     let mut findings = None;
     let mut cut_short = None;
+    let mut truncated = Vec::new();
     if !options.plan_only {
         let probe = Probe {
             source,
@@ -79,6 +80,9 @@ pub(crate) fn run(
             cut_short = Some(error);
         }
         derived::fill(&mut found);
+        if plan.options.clips {
+            truncated = clip::values(&mut found);
+        }
         findings = Some(found);
     }
     let meter = source.meter();
@@ -90,6 +94,7 @@ pub(crate) fn run(
         unresolved: plan.unresolved(findings.as_ref()),
         cost: meter.cost(),
         elapsed_ms: options.telemetry.then(|| elapsed_ms(meter)),
+        truncated: &truncated,
         cut_short: cut_short.as_ref().map(ProbeError::message),
     };
     report.write(options.view, order, out);
@@ -104,22 +109,9 @@ fn elapsed_ms(meter: &Meter) -> f64 {
     meter.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Whether there is anything beyond identity. If so, a probe that met a budget reports it and is
-/// partial; with nothing known, the probe is an error.
+/// Whether a probe that met a budget has a value for anything that was requested. With nothing known,
+/// the probe is an error.
 fn is_worth_reporting(plan: &Plan, found: &Findings) -> bool {
-    let is_fact = |target: Target| !IDENTITY.contains(target) && found.value(target).is_some();
-    plan.requested.iter().any(is_fact)
+    let mut requested = plan.requested.iter();
+    requested.any(|target| found.value(target).is_some())
 }
-
-/// What is known of every input whose container could be opened: no result worth keeping by itself.
-const IDENTITY: TargetSet = PathId::OoxmlIdentity
-    .yields()
-    .targets
-    .union(PathId::PdfHeader.yields().targets)
-    .union(PathId::IworkIdentity.yields().targets)
-    .union(TargetSet::of(&[
-        Target::OFFICE_LEGACY_KIND,
-        Target::OFFICE_CFB_CONTAINER,
-        Target::OFFICE_CFB_ENTRY_COUNT,
-        Target::OFFICE_CONTENT_PROBE_SUPPORTED,
-    ]));

@@ -35,6 +35,8 @@ pub(crate) struct Report<'r> {
     pub(crate) cost: Cost,
     /// Milliseconds since the start of the probe, with `--telemetry`.
     pub(crate) elapsed_ms: Option<f64>,
+    /// Which values were clipped, one sentence each.
+    pub(crate) truncated: &'r [String],
     /// Why the probe was cut short, when values that were already known are reported all the same.
     pub(crate) cut_short: Option<&'r str>,
 }

@@ -39,6 +39,20 @@ impl Value {
         Self::Object(members)
     }
 
+    /// About how many bytes the value prints as: escapes are not counted.
+    pub(crate) fn printed_len(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) => 5,
+            Self::U64(_) | Self::F64(_) => 8,
+            Self::Text(text) => text.len() + 2,
+            Self::List(items) => items.iter().map(|item| item.printed_len() + 1).sum(),
+            Self::Object(members) => members
+                .iter()
+                .map(|(key, value)| key.len() + value.printed_len() + 4)
+                .sum(),
+        }
+    }
+
     /// Appends the value as compact JSON.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {

@@ -15,6 +15,7 @@ mod inputs;
 mod iwork;
 mod legacy;
 mod manual;
+mod names;
 mod ooxml;
 mod pdf;
 mod planner;

@@ -5,7 +5,8 @@
 //! driver's paths to [`PathId`], and the driver itself to [`driver`](crate::engine::driver).
 
 use super::options::{
-    EXCEL_OPTIONS, FormatOptions, OptionSpec, PDF_OPTIONS, POWERPOINT_OPTIONS, WORD_OPTIONS,
+    COMMON_OPTIONS, EXCEL_OPTIONS, FormatOptions, OptionSpec, PDF_OPTIONS, POWERPOINT_OPTIONS,
+    WORD_OPTIONS,
 };
 use super::table::table;
 use crate::contract::Confidence::{self, Exact, High, Medium};
@@ -211,6 +212,11 @@ impl DriverSpec {
 }
 
 impl DriverId {
+    /// The options of the driver, and those that every driver has.
+    pub(crate) fn options(self) -> impl Iterator<Item = &'static OptionSpec> {
+        self.row().options.iter().chain(COMMON_OPTIONS)
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         self.row().name
     }
@@ -339,7 +345,7 @@ pub(crate) struct PathRow {
     pub(crate) confidence: Confidence,
     pub(crate) estimated_cost: u64,
     /// Whether it yields the six identity targets.
-    pub(super) is_identity: bool,
+    pub(crate) is_identity: bool,
     /// Whether the path exists with these format options; `None` = always.
     pub(crate) when: Option<fn(&FormatOptions) -> bool>,
 }

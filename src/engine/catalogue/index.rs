@@ -90,6 +90,11 @@ impl Index {
         self.names.get(name).copied()
     }
 
+    /// All ids and aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.keys().copied()
+    }
+
     /// The aliases of a target, sorted.
     pub(crate) fn aliases(&self, target: Target) -> &[&'static str] {
         self.aliases.get(&target).map_or(&[], Vec::as_slice)

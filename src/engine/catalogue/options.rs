@@ -37,6 +37,8 @@ pub(crate) struct FormatOptions {
     pub(crate) repair_xref: bool,
     /// `pdf.max_objects`.
     pub(crate) max_objects: u64,
+    /// `document.long_values` is `clip`.
+    pub(crate) clips: bool,
 }
 
 impl Default for FormatOptions {
@@ -47,6 +49,7 @@ impl Default for FormatOptions {
             slide_count_path: Way::Auto,
             repair_xref: true,
             max_objects: 100_000,
+            clips: true,
         }
     }
 }
@@ -62,6 +65,18 @@ pub(crate) struct OptionSpec {
     /// Applies an accepted word or a number; `false` for what is not a number.
     set: fn(&mut FormatOptions, &str) -> bool,
 }
+
+/// The options of every driver.
+pub(crate) const COMMON_OPTIONS: &[OptionSpec] = &[OptionSpec {
+    key: "document.long_values",
+    description: "Whether texts beyond 4096 characters and lists beyond 10000 entries or 256 KiB are clipped",
+    default: "clip",
+    allowed: &["clip", "whole"],
+    set: |options, word| {
+        options.clips = word == "clip";
+        true
+    },
+}];
 
 pub(crate) const WORD_OPTIONS: &[OptionSpec] = &[OptionSpec {
     key: "word.statistics_path",
@@ -147,12 +162,8 @@ impl FormatOptions {
         let mut known = Vec::with_capacity(given.len());
         for (key, value) in given {
             let spec = find(specs, key).ok_or_else(|| {
-                let keys: Vec<_> = specs.iter().map(|spec| spec.key).collect();
-                let accepted = if keys.is_empty() {
-                    "it has none".into()
-                } else {
-                    keys.join(", ")
-                };
+                let all = specs.iter().chain(COMMON_OPTIONS);
+                let accepted = all.map(|spec| spec.key).collect::<Vec<_>>().join(", ");
                 format!("unknown format option {key:?} for driver {driver}: {accepted}")
             })?;
             known.push((spec, value));
@@ -187,10 +198,14 @@ impl FormatOptions {
 
 fn find<'s>(specs: &'s [OptionSpec], key: &str) -> Option<&'s OptionSpec> {
     if key.contains('.') {
-        return specs.iter().find(|spec| spec.key == key);
+        return specs
+            .iter()
+            .chain(COMMON_OPTIONS)
+            .find(|spec| spec.key == key);
     }
     let mut matching = specs
         .iter()
+        .chain(COMMON_OPTIONS)
         .filter(|spec| spec.key.rsplit('.').next() == Some(key));
     let first = matching.next()?;
     matching.next().is_none().then_some(first)

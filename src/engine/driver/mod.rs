@@ -103,7 +103,15 @@ pub(crate) fn check_route(profile: Profile, source: &Source) -> Result<()> {
 /// A budget costs the path that met it, not the others: a part that is too large says nothing about the
 /// next one.
 fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<()> {
-    let mut driver = D::open(probe)?;
+    let mut driver = match D::open(probe) {
+        Err(error) if error.is_budget() => {
+            for path in probe.paths {
+                give_up(probe, *path, out);
+            }
+            return Err(error);
+        }
+        opened => opened?,
+    };
     let mut first_hit = None;
     let mut paths = probe.paths.iter().copied();
     while let Some(path) = paths.next() {
@@ -119,11 +127,11 @@ fn drive<'p, D: Driver<'p>>(probe: &'p Probe<'p>, out: &mut Findings) -> Result<
             return Err(first_hit.unwrap_or(error));
         }
         first_hit.get_or_insert(error);
-        give_up(path, out);
+        give_up(probe, path, out);
         match driver.after_budget(probe) {
             Ok(next) => driver = next,
             Err(_) => {
-                paths.for_each(|path| give_up(path, out));
+                paths.for_each(|path| give_up(probe, path, out));
                 break;
             }
         }
@@ -142,9 +150,13 @@ fn put_digest(source: &Source, out: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Records for everything that a path would have yielded that a budget stopped it.
-fn give_up(path: PathId, out: &mut Findings) {
+/// Records for everything that a path would have yielded that a budget stopped it. What the document
+/// is called and begins with is known all the same.
+fn give_up(probe: &Probe<'_>, path: PathId, out: &mut Findings) {
     out.enter(path);
+    if path.row().is_identity {
+        identity::put_unverified(probe, out);
+    }
     for target in path.yields().all().iter() {
         out.no_value(target, Status::BudgetExceeded);
     }

@@ -52,11 +52,20 @@ pub(super) fn write(report: &Report<'_>, order: KeyOrder, out: &mut Vec<u8>) {
             }
         }
     }
+    // What follows is not the contract's. It may hold names from the request or the document.
+    for (code, text) in [
+        ("SELECTOR_NARROWED", &report.plan.narrowed),
+        ("TARGET_NOT_APPLICABLE", &report.plan.not_applicable),
+    ] {
+        if let Some(text) = text {
+            list.text("info", code, text);
+        }
+    }
+    for text in report.truncated {
+        list.text("warning", "VALUE_TRUNCATED", text);
+    }
     if let Some(reason) = report.cut_short {
-        // It may name a part of the document, whose name may hold anything.
-        list.begin("BUDGET_EXCEEDED");
-        json::string(list.out, reason);
-        list.out.push(b'}');
+        list.text("warning", "BUDGET_EXCEEDED", reason);
     }
     list.out.push(b']');
 }
@@ -76,16 +85,27 @@ impl List<'_> {
         let _infallible = write!(self.out, "\"{message}\"}}");
     }
 
+    /// Appends a diagnostic whose message has to be escaped.
+    fn text(&mut self, level: &str, code: &str, message: &str) {
+        self.start(level, code);
+        json::string(self.out, message);
+        self.out.push(b'}');
+    }
+
     /// Appends one warning up to its message.
     fn begin(&mut self, code: &str) {
+        self.start("warning", code);
+    }
+
+    fn start(&mut self, level: &str, code: &str) {
         if !std::mem::take(&mut self.is_empty) {
             self.out.push(b',');
         }
         let parts = match self.order {
-            KeyOrder::Sorted => [r#"{"code":""#, code, r#"","level":"warning""#],
-            KeyOrder::Declared => [r#"{"level":"warning","code":""#, code, r#"""#],
+            KeyOrder::Sorted => [r#"{"code":""#, code, r#"","level":""#, level],
+            KeyOrder::Declared => [r#"{"level":""#, level, r#"","code":""#, code],
         };
-        for part in parts.into_iter().chain([r#","message":"#]) {
+        for part in parts.into_iter().chain([r#"","message":"#]) {
             self.out.extend_from_slice(part.as_bytes());
         }
     }

@@ -59,6 +59,7 @@ fn print(view: View, order: KeyOrder, cut_short: Option<&str>) -> String {
             random_reads: 30,
         },
         elapsed_ms: Some(1.5),
+        truncated: &[],
         cut_short,
     };
     let mut out = Vec::new();
