@@ -68,7 +68,7 @@ table! {
 
 const OOXML_SUPPORT: &str =
     "Office Open XML, transitional and strict, macro-enabled and templates included";
-const IWORK_SUPPORT: &str = "iWork packages of 2013 and later (IWA)";
+const IWORK_SUPPORT: &str = "iWork packages of 2013 and later (IWA), and of '08 and '09 (XML)";
 const LEGACY_SUPPORT: &str = "Office 97-2003 compound files (and 95 where noted), templates included; \
                               encrypted Office Open XML up to its boundary";
 

@@ -84,25 +84,25 @@ targets! {
     DOCUMENT_EXTENSION_MATCHES = common("document.extension_matches", Bool, Header, "Whether the extension fits what the container says it is")
         .contract(ANY).identity();
     DOCUMENT_TITLE = common("document.title", TextOrNull, Metadata, "Title property")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation])
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]).by_ours(&[IworkPackageMetadata])
         .default(PDF | OOXML | LEGACY).summary(ANY);
     DOCUMENT_SUBJECT = common("document.subject", TextOrNull, Metadata, "Subject property")
         .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
     DOCUMENT_AUTHOR = common("document.author", TextOrNull, Metadata, "Author as recorded in the document's properties")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation])
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]).by_ours(&[IworkPackageMetadata])
         .default(PDF | OOXML | LEGACY).summary(ANY);
     DOCUMENT_KEYWORDS = common("document.keywords", TextOrNull, Metadata, "Keywords property")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]).by_ours(&[IworkPackageMetadata]);
     DOCUMENT_DESCRIPTION = common("document.description", TextOrNull, Metadata, "Description or comments property")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties]).by_ours(&[OfficeLegacySummaryInformation]);
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties]).by_ours(&[OfficeLegacySummaryInformation, IworkPackageMetadata]);
     DOCUMENT_CREATED_AT = common("document.created_at", TextOrNull, Metadata, "Creation time as recorded, in the document's own notation")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]).by_ours(&[IworkPackageMetadata]);
     DOCUMENT_MODIFIED_AT = common("document.modified_at", TextOrNull, Metadata, "Time of the last change as recorded, in the document's own notation")
-        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+        .contract(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]).by_ours(&[IworkPackageMetadata]);
     DOCUMENT_CREATED_UTC = common("document.created_utc", TextOrNull, Metadata, "Creation time as recorded, in RFC 3339 and UTC")
-        .ours(PDF | OOXML | LEGACY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+        .ours(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation, IworkPackageMetadata]);
     DOCUMENT_MODIFIED_UTC = common("document.modified_utc", TextOrNull, Metadata, "Time of the last change as recorded, in RFC 3339 and UTC")
-        .ours(PDF | OOXML | LEGACY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+        .ours(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation, IworkPackageMetadata]);
     DOCUMENT_SHA256 = common("document.sha256", Text, Header, "SHA-256 of the file in hexadecimal; the whole file is read")
         .ours(ANY).by(&[DocumentDigest]).by_name_only();
     DOCUMENT_APPLICATION = common("document.application", TextOrNull, Metadata, "Program that wrote the document, as the document names it")
@@ -116,6 +116,8 @@ targets! {
         .contract(ANY).by(&[IworkPackageMetadata]).by_ours(&[PdfDocumentStructure]);
     DOCUMENT_LOCALE = common("document.locale", TextOrNull, Metadata, "Locale that the document declares")
         .contract(ANY).by(&[IworkPackageMetadata]);
+    DOCUMENT_TEMPLATE = common("document.template", TextOrNull, Metadata, "Template that the document was made from")
+        .ours(IWORK).by(&[IworkPackageMetadata]);
 
     SECURITY_ENCRYPTED = common("security.encrypted", Bool, Header, "Whether the document is encrypted")
         .contract(ANY).by(&[PdfDocumentStructure, OoxmlIdentity, OfficeLegacyCfbInventory, IworkIdentity])

@@ -10,6 +10,7 @@
 //! chunk and the message that is being looked at, never a whole component.
 
 mod chunks;
+mod lzfse;
 mod wire;
 
 use std::collections::BTreeMap;

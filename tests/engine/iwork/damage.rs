@@ -383,3 +383,60 @@ fn memory_holds_one_message_not_the_document() {
         .unwrap();
     assert!(peak < 30_000, "peak of {peak} kB");
 }
+
+/// An LZFSE stream of all kinds of blocks: uncompressed, LZVN and LZFSE.
+fn log_of_operations() -> Vec<u8> {
+    let mut log = b"bvx-\x04\0\0\0\x0A\x02ab".to_vec();
+    log.extend(b"bvxn\x20\0\0\0\x06\0\0\0packed");
+    // 9 bytes of literals, 5 of matches, behind a header of 40 bytes.
+    log.extend(b"bvx2\x64\0\0\0");
+    log.extend((9_u64 << 20 | 3 << 40).to_le_bytes());
+    log.extend((5_u64 << 40).to_le_bytes());
+    log.extend(40_u64.to_le_bytes());
+    log.extend([0; 8 + 9 + 5]);
+    log.extend(b"bvx$");
+    log
+}
+
+#[test]
+fn a_log_of_operations_is_skipped_and_is_not_damage() {
+    for name in ["Index/OperationStorage.iwa", "Index/OperationStorage-7.iwa"] {
+        let report = deep(
+            "a.numbers",
+            &spreadsheet()
+                .with(name, log_of_operations())
+                .build_deflated(),
+        );
+        assert_eq!(report["status"], "ok", "{report}");
+        assert_values(
+            &report,
+            &[
+                ("quality.corrupted", json!(false)),
+                ("iwork.all_iwa_valid", json!(true)),
+                ("numbers.table_count", json!(2)),
+                ("numbers.sheet_count", json!(2)),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_cut_log_of_operations_is_damage_that_loses_no_content() {
+    let log = log_of_operations();
+    for length in 3..log.len() {
+        let package = spreadsheet().with("Index/OperationStorage.iwa", &log[..length]);
+        let report = deep("a.numbers", &package.build());
+        assert_values(
+            &report,
+            &[
+                ("quality.corrupted", json!(true)),
+                ("numbers.table_count", json!(2)),
+            ],
+        );
+    }
+    // The document component is never a log: one in its place hides the document.
+    let package = spreadsheet().with("Index/Document.iwa", log);
+    let report = deep("a.numbers", &package.build());
+    assert_values(&report, &[("quality.corrupted", json!(true))]);
+    assert_unknown(&report, &["numbers.sheet_count", "numbers.table_count"]);
+}

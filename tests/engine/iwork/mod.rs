@@ -8,6 +8,7 @@ mod numbers;
 mod package;
 mod pages;
 mod seeds;
+mod xml_document;
 
 use serde_json::Value;
 

@@ -417,3 +417,103 @@ fn a_large_document_costs_its_beginning_at_header() {
         Some(&json!(121 + 3))
     );
 }
+
+/// The part of a root object that all three applications share.
+fn shared(locale: &str, language: Option<&str>, template: Option<&str>) -> super::build::Message {
+    let mut shared = message().message(1, &message().bytes(4, locale));
+    for (field, value) in [(3, language), (9, template)] {
+        if let Some(value) = value {
+            shared = shared.bytes(field, value);
+        }
+    }
+    shared
+}
+
+#[test]
+fn locale_language_and_template_are_those_of_the_root_object() {
+    let shared = shared(
+        "en_US@rg=dezzzz",
+        Some("de-DE"),
+        Some("Application/Blank/Traditional"),
+    );
+    let reference = super::build::reference;
+    let cases = [
+        (
+            "a.key",
+            presentation(),
+            (
+                1,
+                1,
+                message().message(2, &reference(2)).message(3, &shared),
+            ),
+        ),
+        (
+            "a.numbers",
+            spreadsheet(),
+            (1, 1, message().references(1, &[30]).message(8, &shared)),
+        ),
+        (
+            "a.pages",
+            text("x"),
+            (1, 10_000, message().message(15, &shared)),
+        ),
+    ];
+    for (name, package, root) in cases {
+        let package = package.component("Document", &[root]).with(
+            "Metadata/Properties.plist",
+            properties(&[("locale", "fr_FR")]),
+        );
+        let report = Engine::start(&["-t", "locale,language,document.template"])
+            .probe(name, &package.build());
+        assert_eq!(report["status"], "ok", "{report}");
+        assert_values(
+            &report,
+            &[
+                ("document.locale", json!("en_US@rg=dezzzz")),
+                ("document.language", json!("de-DE")),
+                ("document.template", json!("Application/Blank/Traditional")),
+            ],
+        );
+        assert_eq!(
+            report["results"]["document.locale"]["source"],
+            "root object"
+        );
+    }
+}
+
+#[test]
+fn a_locale_alone_also_gives_the_language() {
+    let root = message().message(15, &shared("zh_Hans_CN", None, None));
+    let package = text("x").component("Document", &[(1, 10_000, root)]);
+    assert_values(
+        &deep("a.pages", &package.build()),
+        &[
+            ("document.locale", json!("zh_Hans_CN")),
+            ("document.language", json!("zh-Hans")),
+            ("document.template", json!(null)),
+        ],
+    );
+}
+
+#[test]
+fn a_package_without_a_metadata_folder_is_not_damaged() {
+    let mut package = spreadsheet();
+    package
+        .parts
+        .retain(|(name, _)| !name.starts_with("Metadata/"));
+    for bytes in [package.build(), package.build_in_folder("budget.numbers")] {
+        let report = deep("a.numbers", &bytes);
+        assert_values(
+            &report,
+            &[
+                ("quality.corrupted", json!(false)),
+                ("numbers.table_count", json!(2)),
+                ("document.locale", json!(null)),
+            ],
+        );
+        assert_unknown(
+            &report,
+            &["iwork.file_format_version", "iwork.producer_build"],
+        );
+    }
+}

@@ -117,6 +117,34 @@ impl<'m, F: Feed> Decoder<'m, F> {
         }
     }
 
+    /// The next `length` bytes of the component as it is stored, without consuming them; `None` when it
+    /// has fewer.
+    pub(super) fn peek(&mut self, length: usize) -> Result<Option<&[u8]>> {
+        let is_there = self.fill(length)?;
+        Ok(is_there.then(|| &self.packed.bytes()[..length]))
+    }
+
+    /// Skips `length` bytes of the component as it is stored.
+    pub(super) fn skip_packed(&mut self, length: u64) -> Result<()> {
+        let mut left = length;
+        loop {
+            let step = left.min(self.packed.len() as u64);
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "that many bytes are in memory"
+            )]
+            self.packed.consume(step as usize);
+            left -= step;
+            if left == 0 {
+                return Ok(());
+            }
+            self.meter.check_clock()?;
+            if !self.fill(1)? {
+                return Err(malformed(self.name, "a block is longer than the component"));
+            }
+        }
+    }
+
     /// Decodes one more chunk into `plain`; `false` at the end of the component.
     fn decode_chunk(&mut self) -> Result<bool> {
         self.meter.check_clock()?;

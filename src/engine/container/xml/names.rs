@@ -41,6 +41,10 @@ pub(crate) enum Ns {
     PdfUa,
     /// Identification of PDF/X (ISO 15930-7, 6.17), and its older place.
     PdfX,
+    /// Main parts of iWork '08 and '09.
+    IworkKeynote,
+    IworkNumbers,
+    IworkPages,
 }
 
 impl Ns {
@@ -76,6 +80,9 @@ impl Ns {
             "http://www.aiim.org/pdfa/ns/id/" => Self::PdfA,
             "http://www.aiim.org/pdfua/ns/id/" => Self::PdfUa,
             "http://www.npes.org/pdfx/ns/id/" | "http://ns.adobe.com/pdfx/1.3/" => Self::PdfX,
+            "http://developer.apple.com/namespaces/keynote2" => Self::IworkKeynote,
+            "http://developer.apple.com/namespaces/ls" => Self::IworkNumbers,
+            "http://developer.apple.com/namespaces/sl" => Self::IworkPages,
             _ => Self::Other,
         }
     }

@@ -25,11 +25,12 @@ impl Damage {
     };
 
     pub(super) fn add(&mut self, component: &Component<'_, '_>) {
-        const STYLES: [&str; 4] = [
+        const NO_CONTENT: [&str; 5] = [
             "DocumentStylesheet",
             "Metadata",
             "DocumentMetadata",
             "AnnotationAuthorStorage",
+            "OperationStorage",
         ];
         self.any = true;
         let name = component.name().unwrap_or_default();
@@ -38,7 +39,7 @@ impl Damage {
             self.tables = true;
         } else if is("ViewState") {
             self.view = true;
-        } else if !STYLES.into_iter().any(is) {
+        } else if !NO_CONTENT.into_iter().any(is) {
             self.content = true;
         }
     }

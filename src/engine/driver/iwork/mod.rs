@@ -16,15 +16,19 @@ mod pages;
 mod plist;
 mod preview;
 mod properties;
+mod root;
 mod scan;
 mod size;
 mod tables;
+mod xml_document;
 
 use std::collections::BTreeMap;
 
 use self::package::Package;
 use self::properties::Properties;
-use self::scan::{Root, Scan};
+use self::root::RootKind;
+use self::scan::Scan;
+use self::xml_document::XmlDocument;
 use super::{Driver, Probe, identity};
 use crate::contract::Confidence::{Exact, Medium};
 use crate::engine::catalogue::{DriverId, PathId, Target};
@@ -40,6 +44,10 @@ pub(crate) struct Iwork<'p> {
     scan: Scan,
     /// Whether a password is needed to read the components.
     is_encrypted: bool,
+    /// The kind of a document of iWork '08 or '09, whose main part is XML.
+    xml_kind: Option<RootKind>,
+    /// Its main part, read at first need.
+    xml_document: Option<XmlDocument>,
     /// Read at first need.
     properties: Option<Properties>,
 }
@@ -57,12 +65,25 @@ impl<'p> Driver<'p> for Iwork<'p> {
         let package = Package::open(probe.source)?;
         let mut scan = Scan::new(probe.profile);
         scan.root(&package, probe.meter())?;
-        let is_encrypted = scan.root.is_none() && package.has_password_verifier();
+        let xml_kind = match package.xml_main() {
+            Some(main) => xml_document::kind(&package, main)?,
+            None => None,
+        };
+        let is_encrypted =
+            scan.root.is_none() && xml_kind.is_none() && package.has_password_verifier();
+        if package.xml_main().is_some() && xml_kind.is_none() && !is_encrypted {
+            return Err(ProbeError::unsupported_format(
+                "the main part of this iWork '09 package is not a document; Keynote 6, Numbers 3 and Pages 5 \
+                 (2013) and later save a document anew that they can open",
+            ));
+        }
         let driver = Self {
             probe,
             package,
             scan,
             is_encrypted,
+            xml_kind,
+            xml_document: None,
             properties: None,
         };
         driver.verify()?;
@@ -70,10 +91,14 @@ impl<'p> Driver<'p> for Iwork<'p> {
     }
 
     fn run(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
+        if self.package.xml_main().is_some() {
+            return self.run_xml(path, out);
+        }
         match path {
             PathId::IworkIdentity => self.identity(out),
             PathId::IworkPackageMetadata => {
-                self.properties()?.put(out);
+                let declared = self.scan.root.as_ref().map(|root| root.declared.clone());
+                self.properties()?.put(declared.as_ref(), out);
             }
             PathId::IworkPackageInventory => self.inventory(out)?,
             PathId::IworkPreviewMetadata => preview::put(&self.package, out)?,
@@ -93,12 +118,12 @@ impl Iwork<'_> {
     /// read, only a contradiction does.
     fn verify(&self) -> Result<()> {
         let has_slides = self.package.count("Slide") > 0;
-        let found = match (self.scan.root, self.probe.profile.driver()) {
-            (Some(Root::Keynote), _) => DriverId::Keynote,
-            (Some(Root::Numbers), _) => DriverId::Numbers,
-            (Some(Root::Pages), _) => DriverId::Pages,
-            (Some(Root::KeynoteOrNumbers), _) if has_slides => DriverId::Keynote,
-            (Some(Root::KeynoteOrNumbers), _) => DriverId::Numbers,
+        let found = match (self.root_kind(), self.probe.profile.driver()) {
+            (Some(RootKind::Keynote), _) => DriverId::Keynote,
+            (Some(RootKind::Numbers), _) => DriverId::Numbers,
+            (Some(RootKind::Pages), _) => DriverId::Pages,
+            (Some(RootKind::KeynoteOrNumbers), _) if has_slides => DriverId::Keynote,
+            (Some(RootKind::KeynoteOrNumbers), _) => DriverId::Numbers,
             (None, DriverId::Numbers | DriverId::Pages) if has_slides => DriverId::Keynote,
             (None, expected) => expected,
         };
@@ -112,6 +137,40 @@ impl Iwork<'_> {
         )))
     }
 
+    fn root_kind(&self) -> Option<RootKind> {
+        let of_scan = self.scan.root.as_ref().map(|root| root.kind);
+        of_scan.or(self.xml_kind)
+    }
+
+    /// Runs a path on a document of iWork '08 or '09. What such documents do not record is unknown.
+    fn run_xml(&mut self, path: PathId, out: &mut Findings) -> Result<()> {
+        match path {
+            PathId::IworkIdentity => self.identity(out),
+            PathId::IworkPreviewMetadata => preview::put(&self.package, out)?,
+            PathId::IworkPackageMetadata => self.properties()?.put_build(out),
+            PathId::IworkPackageInventory => self.shared_inventory(out),
+            _ => {}
+        }
+        if let Some(kind) = self.xml_kind
+            && path != PathId::IworkIdentity
+        {
+            self.xml_document()?.put(kind, path, out);
+        }
+        for target in path.yields().all().iter() {
+            out.unknown(target);
+        }
+        Ok(())
+    }
+
+    fn xml_document(&mut self) -> Result<&XmlDocument> {
+        let document = match (self.xml_document.take(), self.package.xml_main()) {
+            (Some(document), _) => document,
+            (None, Some(main)) => XmlDocument::read(&self.package, main)?,
+            (None, None) => XmlDocument::default(),
+        };
+        Ok(self.xml_document.insert(document))
+    }
+
     fn identity(&self, out: &mut Findings) {
         identity::put(self.probe, out);
         out.put(
@@ -121,14 +180,15 @@ impl Iwork<'_> {
             "document component",
         );
         let kind = self.probe.profile.driver().as_str();
-        let (confidence, source) = match self.scan.root {
+        let (confidence, source) = match self.root_kind() {
             Some(_) => (Exact, "root object"),
             None => (Medium, "input name, since the root object cannot be read"),
         };
         out.put(Target::IWORK_DOCUMENT_KIND, kind, confidence, source);
     }
 
-    fn inventory(&mut self, out: &mut Findings) -> Result<()> {
+    /// The inventory that needs no component.
+    fn shared_inventory(&self, out: &mut Findings) {
         let driver = self.probe.profile.driver();
         out.put(
             Target::DOCUMENT_APPLICATION,
@@ -143,6 +203,10 @@ impl Iwork<'_> {
             "document component",
         );
         inventory::put(&self.package, out);
+    }
+
+    fn inventory(&mut self, out: &mut Findings) -> Result<()> {
+        self.shared_inventory(out);
         if !self.is_encrypted && out.wants_any(self.scan.content.outline_targets()) {
             // Also at deep, where everything is decoded later: a document that is too large for that
             // still has an outline.

@@ -14,7 +14,7 @@ const INDEX: &str = "Index/";
 const DOCUMENT: &str = "Index/Document.iwa";
 const NESTED_INDEX: &str = "Index.zip";
 
-/// Main parts of the packages before 2013, which were XML.
+/// Main parts of the packages before 2013, which are XML.
 const LEGACY: [&str; 4] = ["index.apxl", "index.xml", "index.apxl.gz", "index.xml.gz"];
 
 /// An open package.
@@ -49,8 +49,7 @@ impl<'p> Package<'p> {
     /// Opens the package and looks for its document component, without reading it.
     ///
     /// # Errors
-    /// `UNSUPPORTED_FORMAT` for a package of the time before IWA, `MALFORMED_INPUT` for anything else
-    /// that is no such package, and budget errors.
+    /// `MALFORMED_INPUT` for what is not such a package, and budget errors.
     pub(super) fn open(source: &'p Source) -> Result<Self> {
         let outer = Archive::open(source)?;
         let folder = find_folder(&outer);
@@ -70,10 +69,8 @@ impl<'p> Package<'p> {
             };
         }
         if package.document().is_none() && !package.has_damaged_index() {
-            if LEGACY.iter().any(|name| package.find(name).is_some()) {
-                return Err(ProbeError::unsupported_format(
-                    "legacy XML iWork packages are not supported; modern IWA is required",
-                ));
+            if package.xml_main().is_some() {
+                return Ok(package);
             }
             return Err(ProbeError::malformed(
                 "the iWork package has no Index/Document.iwa",
@@ -117,13 +114,23 @@ impl<'p> Package<'p> {
         self.outer.stream(entry)
     }
 
+    /// The main part of a document of the time before IWA, which is XML. `None` for later ones.
+    pub(super) fn xml_main(&self) -> Option<Entry<'_>> {
+        if self.document().is_some() || self.has_damaged_index() {
+            return None;
+        }
+        LEGACY.iter().find_map(|name| self.find(name))
+    }
+
     pub(super) fn has_damaged_index(&self) -> bool {
         matches!(self.nested, Nested::Damaged)
     }
 
     /// Whether the package keeps what a password is checked against, or the hint for it.
     pub(super) fn has_password_verifier(&self) -> bool {
-        self.find(".iwpv2").is_some() || self.find(".iwph").is_some()
+        let files = [".iwpv2", ".iwpv", ".iwph"];
+        files.iter().any(|name| self.find(name).is_some())
+            || self.xml_main().is_some_and(Entry::is_encrypted)
     }
 
     /// The component that holds the root object.

@@ -2,6 +2,7 @@
 
 use super::package::Package;
 use super::plist::{self, Plist, Scalar};
+use super::root::Declared;
 use crate::contract::Confidence::High;
 use crate::contract::{Level, Limits};
 use crate::engine::budget::Meter;
@@ -12,6 +13,8 @@ use crate::engine::value::Value;
 
 const PROPERTIES: &str = "Metadata/Properties.plist";
 const HISTORY: &str = "Metadata/BuildVersionHistory.plist";
+/// Where iWork '08 and '09 keep it.
+const XML_HISTORY: &str = "buildVersionHistory.plist";
 
 /// Whether data lies outside the package or is missing: one key, and the two that later versions
 /// write instead.
@@ -19,6 +22,16 @@ const MISSING_DATA: &str = "hasExternalReferenceOrMissingOrUnmaterializedRemoteD
 const MISSING_DATA_PARTS: [&str; 2] = [
     "hasExternalReferenceOrMissingData",
     "hasUnmaterializedRemoteData",
+];
+
+/// Properties that only documents before 2013 record.
+const NOT_RECORDED: [Target; 6] = [
+    Target::DOCUMENT_AUTHOR,
+    Target::DOCUMENT_CREATED_AT,
+    Target::DOCUMENT_DESCRIPTION,
+    Target::DOCUMENT_KEYWORDS,
+    Target::DOCUMENT_MODIFIED_AT,
+    Target::DOCUMENT_TITLE,
 ];
 
 /// Longest text that can be a version, a language or a build, in bytes.
@@ -29,6 +42,10 @@ pub(super) struct Properties {
     document: Part<Document>,
     /// The build that saved the document last.
     build: Part<Option<String>>,
+    /// The list that the build is from.
+    history: &'static str,
+    /// Whether the package has the folder that the lists are in.
+    has_folder: bool,
 }
 
 /// One property list.
@@ -53,20 +70,38 @@ impl Properties {
     /// # Errors
     /// Budget errors. A list that is damaged or not there is noted.
     pub(super) fn read(package: &Package<'_>) -> Result<Self> {
+        let history = match package.find(XML_HISTORY) {
+            Some(_) => XML_HISTORY,
+            None => HISTORY,
+        };
         Ok(Self {
             document: Part::read(package, PROPERTIES, Document::of)?,
-            build: Part::read(package, HISTORY, last_build)?,
+            build: Part::read(package, history, last_build)?,
+            history,
+            has_folder: package
+                .entries()
+                .any(|(name, _)| name.starts_with("Metadata/")),
         })
     }
 
-    /// Whether one of them cannot be read, or the one that every document has is missing.
+    /// Whether one of them cannot be read, or the one that every `Metadata` folder has is missing. A
+    /// package without that folder is complete: web applications export documents so.
     pub(super) fn are_damaged(&self) -> bool {
-        !matches!(self.document, Part::Read(_)) || matches!(self.build, Part::Damaged)
+        let is_lost = match self.document {
+            Part::Read(_) => false,
+            Part::Damaged => true,
+            Part::Absent => self.has_folder,
+        };
+        is_lost || matches!(self.build, Part::Damaged)
     }
 
-    /// Puts what they say. What a list does not say is null; what a list that cannot be read might
-    /// have said is unknown.
-    pub(super) fn put(&self, out: &mut Findings) {
+    /// Puts their values, and what the root object declares. What a list does not contain is null; what a
+    /// list that cannot be read might have contained is unknown.
+    pub(super) fn put(&self, declared: Option<&Declared>, out: &mut Findings) {
+        self.put_declared(declared, out);
+        for target in NOT_RECORDED {
+            out.put(target, Value::Null, High, "document kind");
+        }
         let text = |get: fn(&Document) -> &Option<String>| {
             self.document
                 .get(|document| Value::from(get(document).clone()))
@@ -74,14 +109,11 @@ impl Properties {
         let flag = |get: fn(&Document) -> Option<bool>| {
             self.document.get(|document| Value::from(get(document)))
         };
-        let build = self.build.get(|build| Value::from(build.clone()));
         let all = [
             (
                 Target::IWORK_FILE_FORMAT_VERSION,
                 text(|d| &d.file_format_version),
             ),
-            (Target::DOCUMENT_LANGUAGE, text(|d| &d.language)),
-            (Target::DOCUMENT_LOCALE, text(|d| &d.locale)),
             (Target::IWORK_IS_MULTI_PAGE, flag(|d| d.is_multi_page)),
             (
                 Target::IWORK_HAS_EXTERNAL_OR_MISSING_DATA,
@@ -91,13 +123,43 @@ impl Properties {
         for (target, value) in all {
             out.put_or_unknown(target, value, High, PROPERTIES);
         }
-        out.put_or_unknown(
+        self.put_build(out);
+    }
+
+    /// Puts the build that saved the document last.
+    pub(super) fn put_build(&self, out: &mut Findings) {
+        for target in [
             Target::DOCUMENT_APPLICATION_VERSION,
-            build.clone(),
-            High,
-            HISTORY,
-        );
-        out.put_or_unknown(Target::IWORK_PRODUCER_BUILD, build, High, HISTORY);
+            Target::IWORK_PRODUCER_BUILD,
+        ] {
+            let build = self.build.get(|build| Value::from(build.clone()));
+            out.put_or_unknown(target, build, High, self.history);
+        }
+    }
+
+    /// The root object decides; some older documents have language and locale in the property list.
+    fn put_declared(&self, declared: Option<&Declared>, out: &mut Findings) {
+        type InRoot = fn(&Declared) -> &Option<String>;
+        type InList = fn(&Document) -> &Option<String>;
+        let all: [(Target, InRoot, InList); 3] = [
+            (Target::DOCUMENT_LANGUAGE, |d| &d.language, |d| &d.language),
+            (Target::DOCUMENT_LOCALE, |d| &d.locale, |d| &d.locale),
+            (Target::DOCUMENT_TEMPLATE, |d| &d.template, |_| &None),
+        ];
+        for (target, in_root, in_list) in all {
+            let of_root = declared.and_then(|declared| in_root(declared).clone());
+            let of_list = self.document.get(|document| in_list(document).clone());
+            if let Some(value) = of_root {
+                out.put(target, value, High, "root object");
+            } else if let Some(Some(value)) = of_list {
+                out.put(target, value, High, PROPERTIES);
+            } else if declared.is_some() && !self.are_damaged() {
+                out.put(target, Value::Null, High, "root object");
+            } else {
+                let value = of_list.map(Value::from);
+                out.put_or_unknown(target, value, High, PROPERTIES);
+            }
+        }
     }
 }
 

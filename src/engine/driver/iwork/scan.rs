@@ -8,12 +8,11 @@ use super::assets::Assets;
 use super::content::Content;
 use super::damage::Damage;
 use super::package::{Component, Package};
+use super::root::Root;
 use super::tables::Tables;
 use crate::engine::budget::Meter;
 use crate::engine::catalogue::Profile;
-use crate::engine::container::iwa::{
-    self, DecodeError, Decoder, Field, Fields, MessageCounts, Visitor, Wire,
-};
+use crate::engine::container::iwa::{self, DecodeError, Decoder, MessageCounts, Visitor};
 use crate::engine::error::Result;
 
 /// What is known of the components.
@@ -27,16 +26,6 @@ pub(super) struct Scan {
     pub(super) counts: MessageCounts,
     pub(super) damage: Damage,
     progress: Progress,
-}
-
-/// The kind of a document by its root object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Root {
-    Keynote,
-    Numbers,
-    Pages,
-    /// A root object that Keynote and Numbers share, without what tells them apart.
-    KeynoteOrNumbers,
 }
 
 /// How far the components were walked.
@@ -130,16 +119,23 @@ impl Scan {
         meter: &Meter,
     ) -> Result<bool> {
         let name = component.entry.name();
-        let decoder = Decoder::new(component.archive.stream(component.entry), meter, name);
+        let mut decoder = Decoder::new(component.archive.stream(component.entry), meter, name);
+        let is_document = component.name() == Some("Document.iwa");
         let mut visitor = ComponentVisitor {
             goal,
-            is_document: component.name() == Some("Document.iwa"),
+            is_document,
             root: &mut self.root,
             content: &mut self.content,
             tables: &mut self.tables,
             assets: &mut self.assets,
         };
-        match iwa::walk(decoder, &mut self.counts, &mut visitor) {
+        // The log of operations holds no objects of the document; its document component is never a log.
+        let walked = match decoder.is_lzfse() {
+            Ok(true) if !is_document => decoder.skip_lzfse(),
+            Ok(_) => iwa::walk(decoder, &mut self.counts, &mut visitor),
+            Err(error) => Err(error),
+        };
+        match walked {
             Ok(()) => Ok(true),
             Err(error) if error.is_malformed() => Ok(false),
             Err(error) => Err(error),
@@ -173,7 +169,7 @@ impl Visitor for ComponentVisitor<'_> {
 
     fn message(&mut self, identifier: u64, kind: u32, payload: &[u8]) -> Result<(), DecodeError> {
         if self.wants_as_root(kind) {
-            *self.root = Some(Root::of(kind, payload)?);
+            *self.root = Some(Root::read(kind, payload)?);
         }
         if self.goal > Progress::Root {
             self.content.message(identifier, kind, payload)?;
@@ -192,35 +188,5 @@ impl Visitor for ComponentVisitor<'_> {
             Progress::Outline => self.content.is_outlined(),
             Progress::Everything => false,
         }
-    }
-}
-
-impl Root {
-    /// Reads the root object: `TP.DocumentArchive` is type 10000; `KN.DocumentArchive` and
-    /// `TN.DocumentArchive` are both type 1, but only the former has a show (field 2), and only the
-    /// latter keeps sheets in field 1 and what all documents have in field 8.
-    fn of(kind: u32, payload: &[u8]) -> Result<Self, DecodeError> {
-        if kind == 10_000 {
-            return Ok(Self::Pages);
-        }
-        let (mut show, mut sheets) = (false, false);
-        for field in Fields::of(payload) {
-            match field? {
-                Field {
-                    number: 2,
-                    value: Wire::Bytes(_),
-                } => show = true,
-                Field {
-                    number: 1 | 8,
-                    value: Wire::Bytes(_),
-                } => sheets = true,
-                _ => {}
-            }
-        }
-        Ok(match (show, sheets) {
-            (true, false) => Self::Keynote,
-            (false, true) => Self::Numbers,
-            _ => Self::KeynoteOrNumbers,
-        })
     }
 }
