@@ -53,6 +53,7 @@ fn lost_output(error: &io::Error, status: u8) -> u8 {
 
 fn run(cli: Cli, out: &mut Vec<u8>) -> u8 {
     let pretty = cli.pretty;
+    super::allowed_roots::set(cli.root);
     let mut status = 0;
     let before = out.len();
     match cli.command {

@@ -4,6 +4,7 @@
 //! and drivers that read documents by position and within budgets. It never runs inside the
 //! supervising process.
 
+mod allowed_roots;
 mod budget;
 mod catalogue;
 pub mod cli;

@@ -102,6 +102,7 @@ impl Source {
         if !opened.is_file() {
             return Err(not_regular());
         }
+        super::allowed_roots::check(&file, path).map_err(|error| describe(&error))?;
         let last = || path.file_name().and_then(|name| name.to_str());
         Ok(Self {
             display_name: display_name.or_else(last).unwrap_or("<input>").to_owned(),

@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::contract::Profile;
 
-use super::launcher::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec};
+use super::launcher::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec, SpecPath};
 use super::os;
 use super::settings::{SandboxMode, Settings};
 use super::stderr_tail::StderrTail;
@@ -112,6 +112,11 @@ impl ResolvedEngine {
             }
             command
         };
+        if builtin {
+            for root in &settings.roots {
+                command.arg("--root").arg(root);
+            }
+        }
         command
             .args(arguments)
             .stdin(Stdio::piped())
@@ -207,8 +212,8 @@ fn spec(settings: &Settings, program: Option<PathBuf>, script: bool) -> Spec {
         cpu_seconds: settings
             .max_age
             .map(|age| age.as_secs().saturating_mul(4).max(3600)),
-        roots: settings.roots.clone(),
-        program,
+        roots: settings.roots.iter().cloned().map(SpecPath).collect(),
+        program: program.map(SpecPath),
         script,
     }
 }

@@ -9,10 +9,10 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::os;
 
@@ -47,13 +47,47 @@ pub(super) struct Spec {
     pub(super) cpu_seconds: Option<u64>,
     /// What may be read; empty means everything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) roots: Vec<PathBuf>,
+    pub(super) roots: Vec<SpecPath>,
     /// The engine's own file, to be read and executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) program: Option<PathBuf>,
+    pub(super) program: Option<SpecPath>,
     /// Whether the engine is a script, which has to start processes.
     #[serde(default)]
     pub(super) script: bool,
+}
+
+/// A path in a [`Spec`]: text, or bytes where it is not UTF-8.
+#[derive(Clone, Debug)]
+pub(super) struct SpecPath(pub(super) PathBuf);
+
+impl AsRef<Path> for SpecPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Serialize for SpecPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_str() {
+            Some(text) => text.serialize(serializer),
+            None => self.0.as_os_str().as_encoded_bytes().serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SpecPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Wire {
+            Text(PathBuf),
+            Bytes(Vec<u8>),
+        }
+        Ok(Self(match Wire::deserialize(deserializer)? {
+            Wire::Text(path) => path,
+            Wire::Bytes(bytes) => os::path_from(bytes),
+        }))
+    }
 }
 
 /// How children are confined, on the wire.

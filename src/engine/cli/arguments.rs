@@ -35,6 +35,10 @@ pub(super) struct Cli {
     #[arg(short, long, global = true)]
     pub(super) pretty: bool,
 
+    /// Directory that may be read; repeatable. Set by a supervisor
+    #[arg(long, hide = true, value_name = "DIR")]
+    pub(super) root: Vec<std::path::PathBuf>,
+
     #[command(flatten)]
     pub(super) options: OptionFlags,
 

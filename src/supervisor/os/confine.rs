@@ -95,7 +95,7 @@ fn restrict_files(spec: &Spec) -> Result<&'static str, landlock::RulesetError> {
     };
     if let Some(program) = &spec.program {
         ruleset = ruleset
-            .add_rules(path_beneath_rules([program.as_path()], run))?
+            .add_rules(path_beneath_rules([program], run))?
             .add_rules(path_beneath_rules(LIBRARIES, run))?;
     }
     if spec.script {

@@ -110,6 +110,10 @@ pub(in super::super) fn own_binary() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
+pub(in super::super) fn path_from(bytes: Vec<u8>) -> std::path::PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
 pub(in super::super) fn confine(_spec: &Spec) -> Result<Applied, String> {
     Ok(Applied::default())
 }

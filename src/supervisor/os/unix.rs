@@ -261,6 +261,12 @@ pub(in super::super) fn own_binary() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
+/// A path from its bytes.
+pub(in super::super) fn path_from(bytes: Vec<u8>) -> std::path::PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes).into()
+}
+
 /// In the launcher: makes the process end with its parent, and confines it.
 ///
 /// # Errors
