@@ -51,7 +51,7 @@ async fn an_ordinary_file_is_admitted_with_its_requested_name() {
 }
 
 #[tokio::test]
-async fn what_is_no_path_is_refused_with_advice() {
+async fn what_cannot_be_a_path_is_refused_with_advice() {
     let access = Access::new(Vec::new());
     for (requested, advice) in [
         ("", "path is empty"),
@@ -66,7 +66,7 @@ async fn what_is_no_path_is_refused_with_advice() {
 }
 
 #[tokio::test]
-async fn inside_the_reason_is_told() {
+async fn inside_the_roots_the_answer_gives_the_reason() {
     let tree = Tree::new();
     assert_eq!(
         tree.code(tree.inside.join("no.pdf")).await,
@@ -83,7 +83,7 @@ async fn inside_the_reason_is_told() {
 }
 
 #[tokio::test]
-async fn outside_there_is_one_answer_whatever_is_there() {
+async fn outside_the_roots_existing_and_missing_look_alike() {
     let tree = Tree::new();
     let outside = [
         tree.outside.join("secret.pdf"),
@@ -106,7 +106,7 @@ async fn outside_there_is_one_answer_whatever_is_there() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn symlinks_are_judged_by_where_they_lead() {
+async fn symlinks_are_resolved_before_the_comparison() {
     use std::os::unix::fs::symlink;
     let tree = Tree::new();
     let link = |name: &str, to: &Path| symlink(to, tree.inside.join(name)).unwrap();
@@ -147,7 +147,7 @@ async fn symlinks_are_judged_by_where_they_lead() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_swapped_after_the_check_leads_nowhere() {
+async fn a_link_swapped_after_the_check_has_no_effect() {
     use std::os::unix::fs::symlink;
     let tree = Tree::new();
     let link = tree.inside.join("doc.pdf");
@@ -181,13 +181,51 @@ async fn a_fifo_and_a_device_are_refused_without_being_opened() {
 }
 
 #[tokio::test]
-async fn a_check_that_blocks_ends_at_its_limit_and_bounds_stuck_threads() {
-    let access = Access {
-        roots: Vec::new().into(),
-        checks: Arc::new(Semaphore::new(0)),
-        limit: Duration::from_millis(20),
-    };
-    let refused = access.admit("/tmp/a.pdf").await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::McpPathUnreadable);
-    assert!(refused.message.contains("did not answer"), "{refused}");
+async fn a_refusal_names_the_directories_that_may_be_read() {
+    let tree = Tree::new();
+    let refused = tree.admit("/etc/passwd").await.unwrap_err();
+    assert!(
+        refused.message.contains(tree.inside.to_str().unwrap()),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_relative_path_is_searched_for_in_each_root() {
+    let tree = Tree::new();
+    let other = tree.outside.clone();
+    let access = Access::new(vec![other, tree.inside.clone()]);
+    for (requested, found) in [("a.pdf", &tree.inside), ("secret.pdf", &tree.outside)] {
+        let record = access.admit(requested).await.unwrap();
+        let crate::contract::Input::Path { path, .. } = record.input() else {
+            panic!("a path was requested")
+        };
+        assert_eq!(Path::new(path), found.join(requested));
+    }
+    let refused = access.admit("nowhere.pdf").await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::McpPathNotFound);
+    let refused = access.admit("../elsewhere.pdf").await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::McpPathOutsideRoots);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_directory_that_is_not_utf_8_is_reached_by_a_link_that_is() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let tree = Tree::new();
+    let odd = tree.inside.join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("a.pdf"), b"%PDF-1.4").unwrap();
+    let link = tree.outside.join("cafe");
+    symlink(&odd, &link).unwrap();
+    let access = Access::new(vec![odd]);
+    assert!(
+        access
+            .admit(link.join("a.pdf").to_str().unwrap())
+            .await
+            .is_ok()
+    );
+    let refused = access.admit("a.pdf").await.unwrap_err();
+    assert!(refused.message.contains("symbolic link"), "{refused}");
 }

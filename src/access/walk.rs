@@ -2,19 +2,28 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 
 /// Most symlinks that are followed in one path, as Linux has it.
 const MAX_LINKS: usize = 40;
 
 /// Where a path that does not exist would be: links are followed as far as they go, the rest is
-/// appended as it stands.
+/// appended as it is.
 pub(super) fn would_be(path: &Path) -> PathBuf {
-    walk(path, |_, _| {})
+    walk(path, |_, _| ControlFlow::Continue(()))
+}
+
+/// Walks along a path and calls `before` with each place before it is touched. Ends where that says so.
+pub(super) fn touch(path: &Path, mut before: impl FnMut(&Path) -> ControlFlow<()>) {
+    walk(path, |at, step| match step {
+        Step::Down(name) => before(&at.join(name)),
+        Step::Root(_) | Step::Up => ControlFlow::Continue(()),
+    });
 }
 
 /// Whether a `..` of the path is taken at a place that is neither inside a root nor above one. Such a
-/// path may come back in, but only if the place exists, and that must not be told.
+/// path may lead back inside, but only if the place exists, which an answer must not reveal.
 pub(super) fn leaves_through_dots(path: &Path, roots: &[PathBuf]) -> bool {
     if !path.components().any(|part| part == Component::ParentDir) {
         return false;
@@ -23,6 +32,7 @@ pub(super) fn leaves_through_dots(path: &Path, roots: &[PathBuf]) -> bool {
     walk(path, |at, part| {
         let known = |root: &PathBuf| at.starts_with(root) || root.starts_with(at);
         leaves |= *part == Step::Up && !roots.iter().any(known);
+        ControlFlow::Continue(())
     });
     leaves
 }
@@ -34,7 +44,7 @@ enum Step {
     Down(OsString),
 }
 
-fn walk(path: &Path, mut visit: impl FnMut(&Path, &Step)) -> PathBuf {
+fn walk(path: &Path, mut visit: impl FnMut(&Path, &Step) -> ControlFlow<()>) -> PathBuf {
     let mut at = PathBuf::new();
     let mut todo: VecDeque<Step> = steps(path).collect();
     if !path.has_root()
@@ -44,7 +54,9 @@ fn walk(path: &Path, mut visit: impl FnMut(&Path, &Step)) -> PathBuf {
     }
     let mut links = 0;
     while let Some(step) = todo.pop_front() {
-        visit(&at, &step);
+        if visit(&at, &step).is_break() {
+            break;
+        }
         match step {
             // In the spelling of real paths: Windows has another one for them.
             Step::Root(root) => at = std::fs::canonicalize(&root).unwrap_or(root),

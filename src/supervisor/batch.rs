@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -31,14 +32,14 @@ impl Batch {
         self.replies.recv().await
     }
 
-    /// Starts a batch. Records are taken from the iterator as their turns come.
+    /// Starts a batch. Records are taken from the stream as their turns come.
     pub(super) fn start<I>(
         dispatcher: &Arc<Dispatcher>,
         records: I,
         options: ProbeOptions,
     ) -> Result<Self, Envelope>
     where
-        I: Iterator<Item = Result<Record, Envelope>> + Send + 'static,
+        I: Stream<Item = Result<Record, Envelope>> + Send + 'static,
     {
         let seat = dispatcher.pool.take_batch_seat();
         let seat = seat.map_err(|refusal| refusal.envelope())?;
@@ -70,11 +71,12 @@ struct Run {
 impl Run {
     async fn run<I>(mut self, records: I, sender: mpsc::Sender<(usize, Reply)>, seat: BatchSeat)
     where
-        I: Iterator<Item = Result<Record, Envelope>> + Send + 'static,
+        I: Stream<Item = Result<Record, Envelope>> + Send + 'static,
     {
         // Once a turn was refused, so is the rest of the batch.
         let mut refused: Option<AdmissionError> = None;
-        for (index, record) in records.enumerate() {
+        let mut records = std::pin::pin!(records.enumerate());
+        while let Some((index, record)) = records.next().await {
             // Room for the reply first: a slow consumer holds no place and no child.
             let Ok(room) = sender.clone().reserve_owned().await else {
                 return;

@@ -123,7 +123,18 @@ impl Supervisor {
         I: IntoIterator<Item = Result<Record, Envelope>>,
         I::IntoIter: Send + 'static,
     {
-        Batch::start(&self.handle.dispatcher, records.into_iter(), options)
+        self.batch_stream(futures_util::stream::iter(records), options)
+    }
+
+    /// The same for records that are made as their turns come.
+    ///
+    /// # Errors
+    /// As [`Supervisor::batch`].
+    pub fn batch_stream<S>(&self, records: S, options: ProbeOptions) -> Result<Batch, Envelope>
+    where
+        S: futures_util::Stream<Item = Result<Record, Envelope>> + Send + 'static,
+    {
+        Batch::start(&self.handle.dispatcher, records, options)
     }
 
     /// A discovery answer, verbatim, cached by the engine's identity. Only the first call of a kind

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use futures_util::FutureExt;
-use futures_util::future::join_all;
+use futures_util::stream::{self, Stream, StreamExt};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use tokio::sync::SemaphorePermit;
@@ -12,8 +12,11 @@ use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
 use super::options;
 use super::tool::{Call, CallError, Input, ToolRow};
-use crate::contract::{Envelope, ErrorCode, Reply, ReplyStatus, View};
+use crate::access::Access;
+use crate::contract::{Envelope, ErrorCode, Record, Reply, ReplyStatus, View};
 
+/// Paths of a batch that are checked before their turn.
+const CHECKED_AHEAD: usize = 4;
 /// Most bytes of reports in one result. It is held several times over while it is printed.
 const MOST_OF_ONE: usize = 32 * 1024 * 1024;
 pub(super) const TOOL: ToolRow = ToolRow {
@@ -44,8 +47,8 @@ pub(super) const TOOL: ToolRow = ToolRow {
 async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolResult, CallError> {
     let paths = read_paths(&mut arguments, call.services.settings.max_batch)?;
     let options = options::read(&mut arguments, View::Values)?;
-    let records = join_all(paths.iter().map(|path| call.services.access.admit(path))).await;
-    let mut batch = call.services.supervisor.batch(records, options)?;
+    let records = records(call.services.access.clone(), paths.clone());
+    let mut batch = call.services.supervisor.batch_stream(records, options)?;
     let progress = Progress::of(call.context);
     let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
     let mut counts = BatchCounts::default();
@@ -115,6 +118,18 @@ impl<'a> Room<'a> {
         let version = self.call.services.supervisor.tool_version();
         Reply::from_envelope(&Envelope::new(code, why), &version)
     }
+}
+
+/// The records for these paths, each checked shortly before its turn.
+fn records(
+    access: Access,
+    paths: Vec<String>,
+) -> impl Stream<Item = Result<Record, Envelope>> + Send + 'static {
+    let check = move |path: String| {
+        let access = access.clone();
+        async move { access.admit(&path).await }
+    };
+    stream::iter(paths).map(check).buffered(CHECKED_AHEAD)
 }
 
 fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>, Envelope> {
