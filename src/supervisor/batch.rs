@@ -13,6 +13,7 @@ use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 use super::dispatcher::{Dispatcher, Plan, Turn, record_span};
 use super::failure::AdmissionError;
 use super::fair_queue::Lane;
+use super::ledger::Which;
 use super::pool::BatchSeat;
 use super::pool_state::Arrival;
 use super::stats::Ended;
@@ -132,9 +133,9 @@ impl Run {
         };
         let longest = self.dispatcher.settings.queue_timeout;
         loop {
-            let turn = self
-                .dispatcher
-                .turn(&plan, Lane::Batch, Arrival::Inside, longest);
+            let turn =
+                self.dispatcher
+                    .turn(&plan, Which::Any, Lane::Batch, Arrival::Inside, longest);
             match turn.await {
                 Ok(turn) => return Ok((plan, turn)),
                 Err(AdmissionError::WaitedTooLong { .. }) if self.others_run() => {}

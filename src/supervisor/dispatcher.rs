@@ -15,7 +15,7 @@ use super::engine_program::ResolvedEngine;
 use super::failure::{AdmissionError, Failure, StartError, never_handed_over};
 use super::fair_queue::{Lane, Ticket};
 use super::introspection::{Introspection, Introspector, NoAnswer};
-use super::ledger::Want;
+use super::ledger::{Want, Which};
 use super::pool::{Granted, Lease, Pool};
 use super::pool_state::{Arrival, Request};
 use super::profiles::KnownProfile;
@@ -119,14 +119,13 @@ impl Dispatcher {
     pub(super) async fn turn(
         &self,
         plan: &Plan,
+        which: Which,
         lane: Lane,
         arrival: Arrival,
         longest: Duration,
     ) -> Result<Turn, AdmissionError> {
         let profile = plan.profile.id;
-        // Another attempt gets a child that nobody else has used.
-        let fresh = matches!(arrival, Arrival::Again(_));
-        let want = Want { profile, fresh };
+        let want = Want { profile, which };
         let request = Request {
             lane,
             want,
@@ -231,7 +230,9 @@ impl Dispatcher {
                 (plan, Arrival::Seated(seat.ticket))
             }
         };
-        let turn = self.turn(&plan, Lane::Interactive, arrival, longest).await;
+        let turn = self
+            .turn(&plan, Which::Any, Lane::Interactive, arrival, longest)
+            .await;
         Ok((plan, turn.map_err(refused)?))
     }
 
@@ -304,20 +305,53 @@ impl Dispatcher {
     /// A child for the second attempt.
     async fn second_lease(&self, plan: &Plan, lane: Lane, ticket: Ticket) -> Result<Lease, Reply> {
         let longest = self.settings.queue_timeout;
-        let turn = self.turn(plan, lane, Arrival::Again(ticket), longest).await;
+        let again = Arrival::Again(ticket);
+        let turn = self.turn(plan, Which::Fresh, lane, again, longest).await;
         let turn = turn.map_err(|error| self.reply(&error.envelope()))?;
         let lease = self.lease(plan, turn).await;
         lease.map_err(|error| error.reply(&self.tool_version()))
     }
 
-    /// The child that was granted, or a new one in the place that was.
+    /// The child that was granted, or a new one in the place that was. If the system has no means to
+    /// start one, whichever comes first: a child of the profile that is running, or the means.
     async fn lease(&self, plan: &Plan, turn: Turn) -> Result<Lease, StartError> {
-        match turn.granted {
-            Granted::Child(lease) => Ok(lease),
-            Granted::Place(place) => {
-                let Plan { engine, profile } = plan;
-                self.starter.start(place, engine, profile).await
+        const TRY_EVERY: Duration = Duration::from_millis(500);
+        let begun = Instant::now();
+        let longest = self.settings.queue_timeout;
+        let Plan { engine, profile } = plan;
+        let Turn {
+            mut granted,
+            lane,
+            ticket,
+        } = turn;
+        let again = Arrival::Again(ticket);
+        loop {
+            let place = match granted {
+                Granted::Child(lease) => return Ok(lease),
+                Granted::Place(place) => place,
+            };
+            let shortage = match self.starter.start(place, engine, profile).await {
+                Err(StartError::Shortage(reason)) => reason,
+                started => return started,
+            };
+            let left = longest.saturating_sub(begun.elapsed());
+            if left.is_zero() || self.pool.children().is_empty() {
+                return Err(StartError::Shortage(shortage));
             }
+            if self.pool.places_of(profile.id).0 == 0 {
+                self.pool.evict_one();
+            }
+            let running = self.turn(plan, Which::Existing, lane, again, TRY_EVERY.min(left));
+            let turn = match running.await {
+                Err(AdmissionError::WaitedTooLong { .. }) => {
+                    self.turn(plan, Which::Any, lane, again, left).await
+                }
+                turn => turn,
+            };
+            granted = match turn {
+                Ok(turn) => turn.granted,
+                Err(_) => return Err(StartError::Shortage(shortage)),
+            };
         }
     }
 
