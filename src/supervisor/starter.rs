@@ -208,12 +208,20 @@ impl Starter {
         let limits = ChildLimits::from_settings(&self.settings);
         let kill = &self.pool.killing;
         let answered = one_answer(&mut child, &limits, longest, kill).await;
-        let _left = answer.send(answered);
         let reason = Reason::Discovery;
         place.ending(reason);
-        let lost = || place.lost();
-        let status = end(&mut child, reason, limits.grace, kill, lost).await;
+        if !child.has_ended() {
+            // Its end may take a while: who asked does not wait for it.
+            let _left = answer.send(answered);
+            let lost = || place.lost();
+            let status = end(&mut child, reason, limits.grace, kill, lost).await;
+            place.ended(reason, status, &child.stderr_tail.shown());
+            return;
+        }
+        // The place is free before who asked goes on, and perhaps wants every place there is.
+        let status = child.reap().await;
         place.ended(reason, status, &child.stderr_tail.shown());
+        let _left = answer.send(answered);
     }
 
     fn status(
