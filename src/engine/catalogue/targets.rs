@@ -147,6 +147,8 @@ targets! {
         .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity, OfficeLegacyCfbInventory]);
     SECURITY_ACTIVE_CONTENT_RISK = common("security.active_content_risk", TextOrNull, Deep, "none, low, medium or high, judged by active content")
         .contract(ANY).by(&[PdfActiveContentAssessment, OoxmlDeepSecurity]).by_ours(&[OfficeLegacyCfbInventory]);
+    SECURITY_RISK_SIGNALS = common("security.risk_signals", Objects, Metadata, "What was found that may be a risk: kind, severity, number and the first location")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
 
     QUALITY_CORRUPTED = common("quality.corrupted", BoolOrNull, Deep, "Whether parts of the document are damaged")
         .contract(ANY).by(&[IworkIwaIntegrity, IworkIwaObjects]).by_ours(&[OfficeLegacyCfbInventory]);
@@ -209,6 +211,9 @@ targets! {
     PDF_LINK_COUNT = format("pdf.link_count", U64, Metadata, "Link annotations on all pages")
         .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
     PDF_PAGE_SIZES = format("pdf.page_sizes", Objects, Metadata, "Distinct page sizes in points with the number of pages, the most frequent first")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+
+    PDF_SIGNATURES = format("pdf.signatures", Objects, Metadata, "Signatures: signer, time and format as recorded, and whether the whole file is covered; nothing is verified")
         .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
 
     WORD_PAGE_COUNT = format("word.page_count", U64OrNull, Metadata, "Pages as counted by the application")

@@ -6,8 +6,11 @@ mod damage;
 mod encryption;
 mod features;
 mod hostile;
+mod large;
+mod pages;
 mod properties;
 mod seeds;
+mod signals;
 mod structure;
 
 use serde_json::Value;

@@ -8,7 +8,7 @@ use super::object::{Dict, Object};
 use super::parser::Wanted;
 use super::store::Store;
 use super::stream;
-use super::xref::Entry::{self, At};
+use super::xref::Entry;
 use super::xref::{self, Hybrid, LINE, Lines, Records, SHORT_RUN, Section, Xref};
 use crate::engine::error::Result;
 
@@ -16,6 +16,7 @@ use crate::engine::error::Result;
 const MAX_SECTIONS: usize = 100_000;
 
 /// The chain of sections from `startxref` on.
+#[derive(Default)]
 pub(crate) struct Chain<'p> {
     pub(crate) xref: Xref<'p>,
     /// Trailer dictionaries, newest first.
@@ -271,9 +272,9 @@ fn read_lines<'p>(store: &Store<'p>, at: u64, count: u64) -> Result<Option<(Reco
         };
         lexer.skip_space();
         entries.push(match lexer.regular() {
-            b"n" => At(offset),
+            b"n" => xref::at(offset),
             b"f" => Entry::Free,
-            _ => return Ok(None),
+            _ => Entry::Invalid,
         });
     }
     Ok(Some((Records::Parsed(entries), lexer.position() as u64)))

@@ -18,7 +18,10 @@ pub(crate) enum Encryption {
     /// The empty password opens it.
     Unlocked(Key),
     /// A password is needed.
-    PasswordRequired,
+    PasswordRequired {
+        /// Whether the metadata stream is encrypted like all others.
+        encrypt_metadata: bool,
+    },
     /// The security handler is not the standard one, or is of an unknown version.
     Unsupported,
 }

@@ -19,6 +19,7 @@ mod objstm;
 mod parser;
 mod recovery;
 mod scan;
+mod start;
 mod store;
 mod stream;
 mod text;
@@ -26,7 +27,7 @@ mod xref;
 
 pub(crate) use crypt::Encryption;
 pub(crate) use document::{Document, Settings};
-pub(crate) use header::{Header, linearized_length};
+pub(crate) use header::{Header, Linearization};
 pub(crate) use loading::Loaded;
 pub(crate) use object::{Dict, Name, Object, Ref};
 pub(crate) use parser::MAX_DEPTH;

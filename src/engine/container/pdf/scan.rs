@@ -221,7 +221,7 @@ impl<'p> Pass<'p> {
 }
 
 /// The `N G` before an `obj` keyword, and where it begins.
-fn head_before(bytes: &[u8], keyword: usize) -> Option<(Ref, u64)> {
+pub(super) fn head_before(bytes: &[u8], keyword: usize) -> Option<(Ref, u64)> {
     let mut at = keyword;
     let generation = number_before(bytes, &mut at, 5)?;
     let number = number_before(bytes, &mut at, 10)?;

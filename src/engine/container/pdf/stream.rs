@@ -40,6 +40,21 @@ pub(crate) fn raw<'p>(store: &Store<'p>, at: u64, length: Option<u64>) -> Result
     search(store, at)
 }
 
+/// The first `len` bytes of the data, or fewer when the stream is shorter.
+///
+/// # Errors
+/// Budget and I/O errors.
+pub(crate) fn raw_head<'p>(
+    store: &Store<'p>,
+    at: u64,
+    length: Option<u64>,
+    len: usize,
+) -> Result<&'p [u8]> {
+    let whole = length.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(len));
+    let window = store.window(at, len.min(whole))?;
+    Ok(&window[..window.len().min(len).min(whole)])
+}
+
 /// The data up to `endstream`, or to the end of the file.
 fn search<'p>(store: &Store<'p>, at: u64) -> Result<&'p [u8]> {
     let mut wanted = 16 * 1024;

@@ -15,6 +15,8 @@ use crate::engine::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Free,
+    /// The record is damaged, or says "in use, at offset 0", where no object can be.
+    Invalid,
     /// Offset in the file.
     At(u64),
     /// Within an object stream.
@@ -22,6 +24,13 @@ pub(crate) enum Entry {
         container: u32,
         index: u32,
     },
+}
+
+impl Entry {
+    /// Whether the entry says where an object is.
+    pub(super) fn is_in_use(self) -> bool {
+        matches!(self, At(_) | Self::In { .. })
+    }
 }
 
 /// Cross-reference sections, newest first.
@@ -148,25 +157,31 @@ impl<'p> Section<'p> {
         let Some(Ok(index)) = index else {
             return Ok(None);
         };
-        let entry = match &self.records {
-            Records::Lines(lines) => lines.line(store, index)?.and_then(line_entry),
+        Ok(match &self.records {
+            Records::Lines(lines) => lines.line(store, index)?.map(line_entry),
             Records::Fields(data, widths) => fields(data, *widths, index),
             Records::Parsed(entries) => entries.get(index).copied(),
-        };
-        // An object cannot stand at the very start: writers mean "free".
-        Ok(entry.map(|entry| if entry == At(0) { Entry::Free } else { entry }))
+        })
     }
 }
 
-fn line_entry(line: &[u8; LINE]) -> Option<Entry> {
+fn line_entry(line: &[u8; LINE]) -> Entry {
     match line[17] {
-        b'n' => decimal(&line[..10]).map(At),
-        b'f' => Some(Entry::Free),
-        _ => None,
+        b'n' => decimal(&line[..10]).map_or(Entry::Invalid, at),
+        b'f' => Entry::Free,
+        _ => Entry::Invalid,
     }
 }
 
-/// Whether a line is that of an object: `n`, with a place other than the very start.
+/// The entry of an object at an offset.
+pub(super) fn at(offset: u64) -> Entry {
+    match offset {
+        0 => Entry::Invalid,
+        offset => At(offset),
+    }
+}
+
+/// Whether a line is that of an object: `n`, with an offset other than 0.
 fn is_line_in_use(line: &[u8; LINE]) -> bool {
     let digits = &line[..10];
     line[17] == b'n' && digits.iter().all(u8::is_ascii_digit) && digits != b"0000000000"
@@ -176,7 +191,7 @@ fn is_line_in_use(line: &[u8; LINE]) -> bool {
 fn fields(data: &[u8], widths: [u8; 3], index: usize) -> Option<Entry> {
     let stride = stride(widths);
     let record = data.get(index.checked_mul(stride)?..)?.get(..stride)?;
-    record_entry(record, widths)
+    Some(record_entry(record, widths))
 }
 
 /// Bytes of a record.
@@ -184,27 +199,24 @@ pub(super) fn stride(widths: [u8; 3]) -> usize {
     widths.iter().map(|width| usize::from(*width)).sum()
 }
 
-fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Option<Entry> {
+/// The entry of a whole record.
+fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Entry {
     let mut take = |width: u8| {
-        let (field, rest) = record.split_at_checked(usize::from(width))?;
+        let (field, rest) = record.split_at(usize::from(width).min(record.len()));
         record = rest;
-        let value = field
+        field
             .iter()
-            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        Some(value)
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
     };
-    let kind = if widths[0] == 0 { 1 } else { take(widths[0])? };
-    let (second, third) = (take(widths[1])?, take(widths[2])?);
-    Some(match kind {
-        0 => Entry::Free,
-        1 => At(second),
-        2 => Entry::In {
-            container: u32::try_from(second).ok()?,
-            index: u32::try_from(third).ok()?,
-        },
-        // Unknown types are to be read as null.
+    let kind = if widths[0] == 0 { 1 } else { take(widths[0]) };
+    let (second, third) = (take(widths[1]), take(widths[2]));
+    match (kind, u32::try_from(second), u32::try_from(third)) {
+        (1, ..) => at(second),
+        (2, Ok(container), Ok(index)) => Entry::In { container, index },
+        (2, ..) => Entry::Invalid,
+        // Free, or of a type that the standard does not define: that reads as null.
         _ => Entry::Free,
-    })
+    }
 }
 
 impl<'p> Xref<'p> {
@@ -243,7 +255,7 @@ impl<'p> Xref<'p> {
             return Ok(lines.line(store, index)?.is_some_and(is_line_in_use));
         }
         let entry = self.entry(store, piece.section, number)?;
-        Ok(entry.is_some_and(|entry| entry != Entry::Free))
+        Ok(entry.is_some_and(Entry::is_in_use))
     }
 
     fn piece(&self, number: u64) -> Option<&Piece> {
@@ -252,11 +264,11 @@ impl<'p> Xref<'p> {
         pieces.get(at).filter(|piece| piece.first <= number)
     }
 
-    /// The entry of a number in the newest section that covers it. What is free in the table of a
-    /// hybrid file may stand in the xref stream of the same revision (7.5.8.4).
+    /// The entry of a number in the newest section that covers it. What is not in use in the table of
+    /// a hybrid file may be in the xref stream of the same revision (7.5.8.4).
     fn entry(&self, store: &Store<'p>, section: usize, number: u64) -> Result<Option<Entry>> {
         let entry = self.sections[section].entry(store, number)?;
-        if entry != Some(Entry::Free) || self.sections[section].hybrid != Hybrid::Table {
+        if entry.is_none_or(Entry::is_in_use) || self.sections[section].hybrid != Hybrid::Table {
             return Ok(entry);
         }
         let hidden = self.sections[section..]
@@ -346,8 +358,7 @@ impl<'p> Xref<'p> {
                 }
                 let records = data.chunks_exact(stride(*widths)).skip(skip).take(take);
                 count += records
-                    .filter_map(|record| record_entry(record, *widths))
-                    .filter(|entry| !matches!(entry, Entry::Free | At(0)))
+                    .filter(|record| record_entry(record, *widths).is_in_use())
                     .count() as u64;
                 continue;
             }
@@ -356,7 +367,7 @@ impl<'p> Xref<'p> {
                     meter.check_clock()?;
                 }
                 let entry = self.entry(store, piece.section, number)?;
-                count += u64::from(entry.is_some_and(|entry| entry != Entry::Free));
+                count += u64::from(entry.is_some_and(Entry::is_in_use));
             }
         }
         Ok(count)
@@ -395,7 +406,7 @@ mod tests {
         let xref = xref();
         let is_object = |number: &u32| {
             let entry = xref.lookup(&store, *number).unwrap();
-            entry.is_some_and(|entry| entry != Entry::Free)
+            entry.is_some_and(Entry::is_in_use)
         };
         let looked_up: Vec<u32> = (0..40).filter(is_object).collect();
         assert_eq!(looked_up, [3, 8, 21, 23, 25]);

@@ -10,9 +10,13 @@ mod header;
 mod info;
 mod opened;
 mod pages;
+mod signatures;
+mod sizes;
 mod structure;
 mod version;
 mod visited;
+mod xfa;
+mod xml_text;
 mod xmp;
 
 use std::cell::OnceCell;
@@ -31,6 +35,8 @@ pub(crate) struct Pdf<'p> {
     probe: &'p Probe<'p>,
     header: Header<'p>,
     opened: OnceCell<Opened<'p>>,
+    /// Why the document could not be opened: another attempt would only spend more.
+    failed: OnceCell<ProbeError>,
 }
 
 impl<'p> Driver<'p> for Pdf<'p> {
@@ -43,6 +49,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
             probe,
             header,
             opened: OnceCell::new(),
+            failed: OnceCell::new(),
         })
     }
 
@@ -94,8 +101,13 @@ impl<'p> Pdf<'p> {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let opened = self.open_document(self.probe.options.repair_xref)?;
-        Ok(self.opened.get_or_init(|| opened))
+        if let Some(error) = self.failed.get() {
+            return Err(error.clone());
+        }
+        match self.open_document(self.probe.options.repair_xref) {
+            Ok(opened) => Ok(self.opened.get_or_init(|| opened)),
+            Err(error) => Err(self.failed.get_or_init(|| error).clone()),
+        }
     }
 
     fn open_document(&self, repair: bool) -> Result<Opened<'p>> {

@@ -2,7 +2,7 @@
 
 use super::opened::Opened;
 use super::pages;
-use crate::contract::Confidence::Exact;
+use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
@@ -24,6 +24,13 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         "PDF has no macros",
     );
     put_xref_type(document, out);
+    if let Some(catalogue) = document.catalogue() {
+        put_catalogue(document, catalogue, out)?;
+    }
+    for target in OF_CATALOGUE {
+        out.unknown(*target);
+    }
+    // The last, since it may have to look through the whole of a damaged file.
     if out.wants(Target::PDF_OBJECT_COUNT) {
         let count = document.object_count()?;
         out.put(
@@ -32,12 +39,6 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
             Exact,
             "cross-reference data",
         );
-    }
-    if let Some(catalogue) = document.catalogue() {
-        put_catalogue(document, catalogue, out)?;
-    }
-    for target in OF_CATALOGUE {
-        out.unknown(*target);
     }
     if document.repaired() {
         // Known already; else the end of the probe will tell.
@@ -71,8 +72,7 @@ fn put_catalogue<'p>(
     out: &mut Findings,
 ) -> Result<()> {
     if out.wants(Target::PDF_PAGE_COUNT) {
-        let count = pages::count(document, catalogue)?;
-        out.put_or_unknown(Target::PDF_PAGE_COUNT, count, Exact, "page tree");
+        put_page_count(document, catalogue, out)?;
     }
     if out.wants(Target::PDF_HAS_OUTLINE) {
         let blocked = document.blocked();
@@ -109,5 +109,28 @@ fn put_catalogue<'p>(
             "document catalogue",
         );
     }
+    Ok(())
+}
+
+/// The pages of the tree; of a linearized file whose end is cut off and whose tree cannot be read, the
+/// number that the linearization dictionary gives.
+fn put_page_count<'p>(
+    document: &Document<'p>,
+    catalogue: &Dict<'p>,
+    out: &mut Findings,
+) -> Result<()> {
+    let counted = pages::count(document, catalogue);
+    if let (Ok(None), Some(pages)) | (Err(_), Some(pages)) = (&counted, document.pages_before_cut())
+    {
+        document.meter().check_clock()?;
+        out.put(
+            Target::PDF_PAGE_COUNT,
+            pages,
+            High,
+            "linearization dictionary",
+        );
+        return Ok(());
+    }
+    out.put_or_unknown(Target::PDF_PAGE_COUNT, counted?, Exact, "page tree");
     Ok(())
 }
