@@ -121,7 +121,7 @@ fn a_cut_linearized_file_is_answered_from_its_first_page_section() {
         ],
     );
     assert_eq!(report["results"]["pdf.page_count"]["confidence"], "high");
-    // What only the missing end could tell is not made up.
+    // Facts in the missing end are not invented.
     assert_eq!(value(&report, "document.title"), None);
     let encrypted = probe(&linearized("/Encrypt 77 0 R"));
     expect(&encrypted, &[("security.encrypted", json!(true))]);

@@ -259,7 +259,7 @@ fn page_trees_of_every_shape_are_counted() {
 
 #[test]
 fn object_streams_are_read_through_any_filter() {
-    // W-10: the page stands in an object stream that is encoded in hexadecimal.
+    // W-10: the page is in an object stream that is encoded in hexadecimal.
     let text = "3 0 <</Type/Page>>";
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let mut pdf = Pdf::new("1.7");

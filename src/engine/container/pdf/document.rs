@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::crypt::Encryption;
-use super::header::Linearization;
+use super::header::{Header, Linearization};
 use super::object::{Dict, Name, Object, Text};
 use super::objstm::ObjectStream;
 use super::parser::Wanted;
@@ -38,6 +38,7 @@ pub(crate) struct Document<'p> {
     pub(super) xref: Xref<'p>,
     /// What is added to an offset, where the file begins with foreign bytes.
     pub(super) shift: u64,
+    updates: Option<u64>,
     /// Of a file without a usable `startxref`.
     linearization: Option<Linearization>,
     pub(super) trailer: Dict<'p>,
@@ -52,7 +53,7 @@ pub(crate) struct Document<'p> {
     pub(super) blocked: Cell<u64>,
     pub(super) unreadable: Cell<u64>,
     pub(super) containers: RefCell<BTreeMap<u32, CachedStream<'p>>>,
-    /// An object stream is being read: what its dictionary refers to must stand outside of others.
+    /// An object stream is being read: what its dictionary refers to must be outside of object streams.
     pub(super) in_container: Cell<bool>,
     pub(super) steps: Cell<u32>,
 }
@@ -71,19 +72,21 @@ const CLOCK_STEP: u32 = 128;
 
 impl<'p> Document<'p> {
     /// Finds the cross-reference data, or rebuilds them, and the catalogue. `header_at` is where
-    /// `%PDF-` stands.
+    /// `%PDF-` is.
     ///
     /// # Errors
     /// `MALFORMED_INPUT` when no catalogue can be found, and budget errors.
     pub(crate) fn open(source: &'p Source, header_at: u64, settings: Settings) -> Result<Self> {
         let store = Store::new(source, settings.level);
         let start = start::find(&store, header_at, settings.repair)?;
+        let updates = updates_of(&store, header_at, &start)?;
         let chain = start.chain;
         let mut document = Self {
             store,
             settings,
             xref: chain.xref,
             shift: start.shift,
+            updates,
             linearization: start.linearization,
             trailer: Dict::default(),
             catalogue: None,
@@ -142,6 +145,11 @@ impl<'p> Document<'p> {
         self.blocked.get() + self.unreadable.get()
     }
 
+    /// How many updates were appended to the file. `None` when its chain of sections is damaged.
+    pub(crate) fn incremental_updates(&self) -> Option<u64> {
+        self.updates
+    }
+
     /// The number of pages that a linearized file says it has, when its end is cut off.
     pub(crate) fn pages_before_cut(&self) -> Option<u64> {
         let linearization = self.linearization.as_ref()?;
@@ -170,11 +178,13 @@ impl<'p> Document<'p> {
     /// Budget errors.
     pub(crate) fn object_count(&self) -> Result<u64> {
         let mut count = self.xref.in_use(&self.store)?;
+        let is_useless = count == 0;
         if self.settings.repair && (self.scan_completes || self.scan.get().is_some()) {
             for number in self.scanned_entries()?.keys() {
                 count += u64::from(match self.entry(*number)? {
                     None => self.scan_completes,
-                    Some(entry) => entry == Entry::Invalid,
+                    // Some writers leave such lines behind for objects that they removed.
+                    Some(entry) => is_useless && entry == Entry::Invalid,
                 });
             }
         }
@@ -199,7 +209,7 @@ impl<'p> Document<'p> {
         self.xref.is_in_use(&self.store, number)
     }
 
-    /// Whether the cross-reference data say that there is no object of this number any more.
+    /// Whether the cross-reference data list this number as free.
     ///
     /// # Errors
     /// Budget and I/O errors.
@@ -207,7 +217,7 @@ impl<'p> Document<'p> {
         Ok(self.entry(number)? == Some(Entry::Free))
     }
 
-    /// What the cross-reference data say of an object.
+    /// The entry of an object in the cross-reference data.
     pub(super) fn entry(&self, number: u32) -> Result<Option<Entry>> {
         self.xref.lookup(&self.store, number)
     }
@@ -247,7 +257,7 @@ impl<'p> Document<'p> {
         ))
     }
 
-    /// Counts a step of a loop over what the file says, and looks at the clock now and then.
+    /// Counts a step of a loop whose length the file decides, and checks the clock now and then.
     ///
     /// # Errors
     /// `BUDGET_EXCEEDED` past the time limit.
@@ -339,4 +349,19 @@ impl<'p> Document<'p> {
             Encryption::PasswordRequired { .. } | Encryption::Unsupported => None,
         })
     }
+}
+
+/// Each update appends a section with a trailer. A linearized file begins with two.
+fn updates_of(store: &Store<'_>, header_at: u64, start: &start::Start<'_>) -> Result<Option<u64>> {
+    let sections = start.chain.trailers.len() as u64;
+    if !start.chain.whole || start.is_recovered || sections == 0 {
+        return Ok(None);
+    }
+    let mut updates = sections - 1;
+    if updates > 0 {
+        let header = usize::try_from(header_at).unwrap_or(usize::MAX);
+        let head = store.window(0, Header::WITHIN)?;
+        updates -= u64::from(Linearization::read(head, header).is_some());
+    }
+    Ok(Some(updates))
 }

@@ -127,11 +127,11 @@ impl<'p> Document<'p> {
         )
     }
 
-    /// Whether something stands where the entry leads, though it cannot be read.
+    /// Whether there is an object where the entry leads, though it cannot be read.
     fn exists_at(&self, number: u32, entry: Entry) -> Result<bool> {
         Ok(match entry {
             Entry::Free => false,
-            // Without a look at the whole file nobody knows.
+            // Only a scan of the file could tell.
             Entry::Invalid => !self.settings.repair,
             Entry::At(offset) => {
                 indirect::begins(&self.store, offset.saturating_add(self.shift), number)?
@@ -189,12 +189,12 @@ impl<'p> Document<'p> {
         }
     }
 
-    /// An object stream, decoded once. `None` when it is none or cannot be read.
+    /// An object stream, decoded once. `None` when it is missing or cannot be read.
     pub(super) fn container(&self, number: u32) -> Result<Option<Rc<ObjectStream<'p>>>> {
         if let Some(known) = self.known_container(number) {
             return Ok(known);
         }
-        // Object streams cannot stand in object streams, so this does not nest.
+        // Object streams cannot contain object streams, so this does not nest.
         if self.in_container.get() {
             return Ok(None);
         }
@@ -224,7 +224,7 @@ impl<'p> Document<'p> {
         Ok(self.remember(number, container, blocked))
     }
 
-    /// What was found out of an object stream before; the inner option is what [`Self::container`] says.
+    /// The known result of an earlier lookup; the inner option is the result of [`Self::container`].
     #[expect(clippy::option_option, reason = "not asked for yet, and not readable")]
     pub(super) fn known_container(&self, number: u32) -> Option<Option<Rc<ObjectStream<'p>>>> {
         match self.containers.borrow().get(&number)? {
@@ -404,7 +404,7 @@ impl<'p> Document<'p> {
                 Ok(read.and_then(|indirect| indirect.object.as_u64()))
             }
             // Not there, or in an object stream, whose own length may be this one: the keyword
-            // `endstream` tells as well.
+            // `endstream` shows the end as well.
             _ => Ok(None),
         }
     }

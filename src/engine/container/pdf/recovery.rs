@@ -102,7 +102,7 @@ impl<'p> Document<'p> {
         Ok(false)
     }
 
-    /// Takes a trailer, if its catalogue is what is demanded (or encrypted, so that nobody can tell).
+    /// Takes a trailer, if its catalogue meets the demand, or is encrypted and cannot be checked.
     fn adopt(&mut self, trailer: Dict<'p>, demand: Demand) -> Result<bool> {
         self.trailer = trailer;
         self.encryption = OnceCell::new();
@@ -144,7 +144,7 @@ impl<'p> Document<'p> {
                 return Ok(true);
             }
         }
-        // No trailer leads to a catalogue: keep what they say of encryption and properties.
+        // No trailer leads to a catalogue: keep their entries for encryption and properties.
         let base = completed(&Dict::default(), &trailers);
         let compressed = self.catalogue_in_object_streams(&base)?;
         for root in catalogues.into_iter().take(MAX_TRIES).chain(compressed) {
@@ -155,7 +155,7 @@ impl<'p> Document<'p> {
         Ok(false)
     }
 
-    /// A catalogue that stands in an object stream, when no trailer names it.
+    /// A catalogue in an object stream, when no trailer names it.
     fn catalogue_in_object_streams(&mut self, trailer: &Dict<'p>) -> Result<Option<Ref>> {
         self.trailer = trailer.clone();
         self.encryption = OnceCell::new();
@@ -223,7 +223,7 @@ impl<'p> Document<'p> {
             .map(|(number, offset)| (*number, Entry::At(*offset)))
             .collect();
         for (container, offset) in &found.scan.object_streams {
-            // A stream that was replaced later says nothing any more.
+            // A stream that was replaced later does not count.
             if found.scan.objects.get(container) != Some(offset) {
                 continue;
             }
@@ -254,7 +254,7 @@ impl<'p> Document<'p> {
                 )));
             }
         }
-        // Whoever looks for an object is told when it is not found; to have looked blocks nothing.
+        // The lookup of a missing object counts as blocked; the search itself does not.
         found.locked.set(self.blocked.replace(blocked) > blocked);
         Ok(found.entries.get_or_init(|| entries))
     }

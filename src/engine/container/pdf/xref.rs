@@ -1,7 +1,7 @@
 //! Cross-reference data: where each object is (ISO 32000-2, 7.5.4, 7.5.8).
 //!
-//! Sections are kept as the bytes that they are, newest first; an entry is read when it is asked
-//! for. Of a table of a hundred thousand lines, whoever needs one object reads one line.
+//! Sections are kept as bytes, newest first, and an entry is parsed when it is needed: to load one
+//! object of a table of a hundred thousand lines, one line is read.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ struct Piece {
 /// Entries between two looks at the clock.
 const CLOCK_STEP: u64 = 1 << 16;
 
-/// A run of well-formed lines, read when they are asked for.
+/// A run of well-formed lines, read when they are needed.
 pub(super) struct Lines<'p> {
     at: u64,
     len: usize,
@@ -101,7 +101,7 @@ pub(super) struct Lines<'p> {
 /// A run that is not longer is read at once.
 pub(super) const SHORT_RUN: usize = 2 * 1024;
 
-/// Who asks for more lines than these one by one will go on asking.
+/// After so many single lines the whole run is read, since more are likely to follow.
 const MAX_SINGLE: u32 = 16;
 
 impl<'p> Lines<'p> {
@@ -220,7 +220,7 @@ fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Entry {
 }
 
 impl<'p> Xref<'p> {
-    /// No sections, of a file that has or had such as `kinds` says.
+    /// No sections. `kinds` is what the file has or had.
     pub(crate) fn without_sections(kinds: Kinds) -> Self {
         Self {
             kinds,
@@ -240,7 +240,7 @@ impl<'p> Xref<'p> {
         }
     }
 
-    /// Whether the newest entry of an object says that there is one.
+    /// Whether the newest entry of an object is in use.
     ///
     /// # Errors
     /// As [`Xref::lookup`].
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_is_the_same_looked_up_asked_for_and_counted() {
+    fn lookup_and_count_agree_on_entries_in_use() {
         let source = Source::for_test("x.pdf", b"");
         let store = Store::new(&source, Level::Deep);
         let xref = xref();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_table_one_line_is_read_for_one_object_and_all_for_many() {
+    fn a_long_table_is_read_line_by_line_for_few_objects_and_whole_for_many() {
         let lines: String = (0..10_000).map(|n| format!("{n:010} 00000 n \n")).collect();
         let source = Source::for_test("x.pdf", lines.as_bytes());
         let store = Store::new(&source, Level::Header);

@@ -1,6 +1,7 @@
 //! A walk through everything that the catalogue leads to, for what acts, signs, embeds or refers to
 //! other documents (ISO 32000-2, 12.6, 12.8, 7.11).
 
+use super::assets::Assets;
 use super::signatures::Signature;
 use super::visited::Visited;
 use super::xfa;
@@ -15,6 +16,7 @@ pub(super) struct ActiveContent {
     /// Without usage rights, which the maker of the software grants (12.8.2.3).
     pub(super) signatures: Vec<Signature>,
     pub(super) signature_count: u64,
+    pub(super) assets: Assets,
     /// Something nests so deep that content below it may have been skipped.
     pub(super) too_deep: bool,
 }
@@ -156,11 +158,42 @@ impl<'p> Search<'_, 'p> {
             self.signature(dict, depth)?;
         }
         self.file(&keys, is_stream)?;
+        if let (0, Some(number)) = (depth, self.current) {
+            self.asset(number, dict, &keys, is_stream)?;
+        } else if keys.is(keys.kind, &[b"Font"]) {
+            self.font(dict)?;
+        }
         if keys.is(keys.subtype, &[b"RichMedia", b"Movie", b"Sound", b"Screen"]) {
             self.signal(Signal::Multimedia);
         }
         dict.iter()
             .try_for_each(|(_, value)| self.object(value, depth + 1))
+    }
+
+    /// Takes what fonts and images are made of.
+    fn asset(
+        &mut self,
+        number: u32,
+        dict: &Dict<'p>,
+        keys: &Keys<'_, 'p>,
+        is_stream: bool,
+    ) -> Result<()> {
+        if is_stream {
+            if keys.is(keys.subtype, &[b"Image"]) {
+                self.content.assets.image(number, dict);
+            }
+        } else if keys.is(keys.kind, &[b"Font"]) {
+            self.font(dict)?;
+        } else if keys.is(keys.kind, &[b"FontDescriptor"]) {
+            self.content.assets.descriptor(number, dict);
+        }
+        Ok(())
+    }
+
+    fn font(&mut self, dict: &Dict<'p>) -> Result<()> {
+        let name = self.document.name_of(dict, b"BaseFont")?;
+        self.content.assets.font(dict, name);
+        Ok(())
     }
 
     fn signal(&mut self, signal: Signal) {

@@ -50,6 +50,8 @@ const OF_OBJECTS: &[Target] = &[
     Target::SECURITY_HAS_JAVASCRIPT,
     Target::SECURITY_RISK_SIGNALS,
     Target::SECURITY_SIGNATURE_COUNT,
+    Target::PDF_FONTS,
+    Target::PDF_IMAGE_COUNT,
     Target::PDF_SIGNATURES,
 ];
 
@@ -57,6 +59,7 @@ const OF_OBJECTS: &[Target] = &[
 const OF_PAGES: &[Target] = &[
     Target::PDF_ANNOTATION_COUNT,
     Target::PDF_LINK_COUNT,
+    Target::PDF_PAGE_SIZE_CLASSES,
     Target::PDF_PAGE_SIZES,
 ];
 
@@ -127,6 +130,9 @@ fn put_reachable<'p>(
     let signals = content.signals.value();
     out.put(Target::SECURITY_RISK_SIGNALS, signals, High, SOURCE);
     if complete {
+        out.put(Target::PDF_FONTS, content.assets.fonts(), Exact, SOURCE);
+        let images = content.assets.image_count();
+        out.put(Target::PDF_IMAGE_COUNT, images, Exact, SOURCE);
         let described = content.signatures.iter().map(Signature::value).collect();
         out.put(Target::PDF_SIGNATURES, Value::List(described), High, SOURCE);
         let signatures = content.signature_count;
@@ -168,7 +174,7 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
     let mut stats = PageStats::default();
     let mut sizes = Sizes::default();
     let wants_annotations = out.wants_any(&[Target::PDF_ANNOTATION_COUNT, Target::PDF_LINK_COUNT]);
-    let wants_sizes = out.wants(Target::PDF_PAGE_SIZES);
+    let wants_sizes = out.wants_any(&[Target::PDF_PAGE_SIZES, Target::PDF_PAGE_SIZE_CLASSES]);
     let is_read = pages::for_each(document, catalogue, pages::OF_SIZES, |page, inherited| {
         if wants_annotations {
             stats.annotations(document, page)?;
@@ -191,12 +197,14 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
     out.put(Target::PDF_LINK_COUNT, stats.links, Exact, SOURCE);
     if !sizes.is_empty() {
         out.put(Target::PDF_PAGE_SIZES, sizes.value(), Exact, SOURCE);
+        let classes = sizes.classes();
+        out.put(Target::PDF_PAGE_SIZE_CLASSES, classes, Exact, SOURCE);
     }
     Ok(())
 }
 
 impl PageStats {
-    /// Adds the annotations of a page. What is null or missing is no annotation (12.5.2).
+    /// Adds the annotations of a page. Null and missing entries do not count (12.5.2).
     fn annotations<'p>(&mut self, document: &Document<'p>, page: &Dict<'p>) -> Result<()> {
         let Some(entry) = page.get(b"Annots") else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the first bytes say, and the version in force.
+//! Facts from the first bytes, and the version in force.
 
 use super::Pdf;
 use super::version::Version;

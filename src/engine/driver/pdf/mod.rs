@@ -3,12 +3,16 @@
 //! The document is opened when the first path needs more than the header; what the paths share
 //! (catalogue, features) is read once.
 
+mod access;
 mod actions;
+mod assets;
+mod content;
 mod features;
 mod fields;
 mod header;
 mod info;
 mod opened;
+mod outline;
 mod pages;
 mod signatures;
 mod sizes;
@@ -70,6 +74,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
             PathId::PdfDocumentFeatures
             | PathId::PdfDeepDocumentFeatures
             | PathId::PdfActiveContentAssessment => features::run(self.opened()?, out),
+            PathId::PdfPageContent => content::run(self.opened()?, out),
             _ => Ok(()),
         };
         if self.probe.paths.last() == Some(&path) {
@@ -80,7 +85,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
 }
 
 impl<'p> Pdf<'p> {
-    /// Damage may show as late as in the last object that is read, so this is said at the end.
+    /// Damage may show as late as in the last object that is read, so this is put at the end.
     fn put_repaired(&self, out: &mut Findings) {
         let structure = PathId::PdfDocumentStructure;
         if let Some(opened) = self.opened.get()

@@ -4,7 +4,7 @@ use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
 use crate::engine::value::Value;
 
-/// What a signature says of itself. Nothing is verified.
+/// A signature as it describes itself. Nothing is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Signature {
     /// The signer's name: `Name`, else the common name in the signing certificate.

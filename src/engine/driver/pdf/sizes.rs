@@ -84,6 +84,33 @@ impl Sizes {
         Value::List(sizes.collect())
     }
 
+    /// Sizes by name, with orientation, the most frequent first.
+    pub(super) fn classes(&self) -> Value {
+        let mut classes: Vec<(&str, &str, u64)> = Vec::new();
+        for (count, width, height) in self.sorted() {
+            let class = class_of(width, height);
+            let orientation = orientation(width, height);
+            match classes
+                .iter_mut()
+                .find(|known| (known.0, known.1) == (class, orientation))
+            {
+                Some(known) => known.2 += count,
+                None => classes.push((class, orientation, count)),
+            }
+        }
+        classes.sort_by_key(|(class, orientation, count)| {
+            (std::cmp::Reverse(*count), *class, *orientation)
+        });
+        let classes = classes.into_iter().map(|(class, orientation, count)| {
+            Value::object([
+                ("class", Value::from(class)),
+                ("count", Value::from(count)),
+                ("orientation", Value::from(orientation)),
+            ])
+        });
+        Value::List(classes.collect())
+    }
+
     /// Number of pages, width and height of each size, the most frequent first.
     fn sorted(&self) -> Vec<(u64, f64, f64)> {
         let mut sizes: Vec<_> = self
@@ -123,6 +150,44 @@ impl Sizes {
             self.boxes.insert(reference.number, rectangle);
         }
         Ok(rectangle)
+    }
+}
+
+/// Paper sizes in points, the shorter side first: ISO 216, ANSI Y14.1 and the usual trade names.
+const CLASSES: &[(&str, f64, f64)] = &[
+    ("A0", 2383.9, 3370.4),
+    ("A1", 1683.8, 2383.9),
+    ("A2", 1190.6, 1683.8),
+    ("A3", 841.9, 1190.6),
+    ("A4", 595.3, 841.9),
+    ("A5", 419.5, 595.3),
+    ("A6", 297.6, 419.5),
+    ("B4", 708.7, 1000.6),
+    ("B5", 498.9, 708.7),
+    ("Letter", 612.0, 792.0),
+    ("Legal", 612.0, 1008.0),
+    ("Tabloid", 792.0, 1224.0),
+    ("Executive", 522.0, 756.0),
+];
+
+/// How far a side may be from its class: printers and converters round to whole points or millimetres.
+const TOLERANCE: f64 = 3.0;
+
+fn class_of(width: f64, height: f64) -> &'static str {
+    let (short, long) = (width.min(height), width.max(height));
+    let fits = |(_, class_short, class_long): &&(&str, f64, f64)| {
+        (short - class_short).abs() <= TOLERANCE && (long - class_long).abs() <= TOLERANCE
+    };
+    CLASSES.iter().find(fits).map_or("other", |class| class.0)
+}
+
+fn orientation(width: f64, height: f64) -> &'static str {
+    if (width - height).abs() < 0.01 {
+        "square"
+    } else if width > height {
+        "landscape"
+    } else {
+        "portrait"
     }
 }
 

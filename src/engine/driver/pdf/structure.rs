@@ -1,12 +1,13 @@
-//! What trailer, cross-reference data, catalogue and page tree say.
+//! Facts from the trailer, the cross-reference data, the catalogue and the page tree.
 
 use super::opened::Opened;
-use super::pages;
+use super::{access, outline, pages};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
+use crate::engine::value::Value;
 
 pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     let document = &opened.document;
@@ -24,6 +25,24 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         "PDF has no macros",
     );
     put_xref_type(document, out);
+    if let Some(updates) = document.incremental_updates() {
+        out.put(
+            Target::PDF_INCREMENTAL_UPDATE_COUNT,
+            updates,
+            Exact,
+            "cross-reference data",
+        );
+    }
+    if out.wants(Target::PDF_PERMISSIONS)
+        && let Some(permissions) = access::permissions(document)?
+    {
+        out.put(
+            Target::PDF_PERMISSIONS,
+            permissions,
+            Exact,
+            "encryption dictionary",
+        );
+    }
     if let Some(catalogue) = document.catalogue() {
         put_catalogue(document, catalogue, out)?;
     }
@@ -41,17 +60,23 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
         );
     }
     if document.repaired() {
-        // Known already; else the end of the probe will tell.
+        // Known already. Otherwise it is put at the end of the probe.
         out.put(Target::PDF_REPAIRED, true, Exact, "cross-reference data");
     }
     Ok(())
 }
 
-/// What only the catalogue can tell.
+/// Targets that need the catalogue.
 const OF_CATALOGUE: &[Target] = &[
     Target::DOCUMENT_LANGUAGE,
+    Target::PDF_FORM_TYPE,
     Target::PDF_HAS_OUTLINE,
+    Target::PDF_INCREMENTAL_UPDATE_COUNT,
     Target::PDF_IS_TAGGED,
+    Target::PDF_OUTLINE_DEPTH,
+    Target::PDF_OUTLINE_ITEM_COUNT,
+    Target::PDF_PAGE_LABELS,
+    Target::PDF_PERMISSIONS,
     Target::PDF_PAGE_COUNT,
 ];
 
@@ -80,6 +105,25 @@ fn put_catalogue<'p>(
         let has = outlines.is_some_and(|outlines| outlines.has(b"First"));
         let known = (document.blocked() == blocked).then_some(has);
         out.put_or_unknown(Target::PDF_HAS_OUTLINE, known, Exact, "document catalogue");
+    }
+    if out.wants(Target::PDF_FORM_TYPE) {
+        let kind = access::form_type(document, catalogue)?.map(Value::word);
+        out.put_or_unknown(Target::PDF_FORM_TYPE, kind, Exact, "interactive form");
+    }
+    if out.wants_any(&[Target::PDF_OUTLINE_DEPTH, Target::PDF_OUTLINE_ITEM_COUNT])
+        && let Some(outline) = outline::outline(document, catalogue)?
+    {
+        out.put(
+            Target::PDF_OUTLINE_ITEM_COUNT,
+            outline.items,
+            Exact,
+            "outline",
+        );
+        out.put(Target::PDF_OUTLINE_DEPTH, outline.depth, Exact, "outline");
+    }
+    if out.wants(Target::PDF_PAGE_LABELS) {
+        let labels = outline::page_labels(document, catalogue)?;
+        out.put_or_unknown(Target::PDF_PAGE_LABELS, labels, Exact, "page labels");
     }
     if out.wants(Target::PDF_IS_TAGGED) {
         let blocked = document.blocked();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// A set of object numbers: bits for the usual ones, a hash for the odd giant.
+/// A set of object numbers: bits for the usual ones, a hash set for very large ones.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     bits: Vec<u64>,

@@ -117,7 +117,7 @@ pub(super) struct Xmp {
 }
 
 impl Xmp {
-    /// A property; blank is absent. Keywords may stand in either of two places.
+    /// A property; blank is absent. Keywords may be in either of two places.
     pub(super) fn get(&self, field: Field) -> Option<&str> {
         let value = |field: Field| self.values[field as usize].as_deref();
         let value = match field {
