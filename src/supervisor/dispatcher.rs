@@ -20,6 +20,7 @@ use super::pool::{Granted, Lease, Pool};
 use super::pool_state::{Arrival, Request};
 use super::profiles::KnownProfile;
 use super::quarantine::{Quarantine, document_key};
+use super::reply_memory::{Beyond, ReplyMemory};
 use super::settings::Settings;
 use super::starter::Starter;
 use super::stats::{Ended, Stats};
@@ -35,6 +36,8 @@ pub(super) struct Dispatcher {
     pub(super) breaker: Arc<Breaker>,
     pub(super) quarantine: Quarantine,
     pub(super) stats: Arc<Stats>,
+    /// Replies that have not reached their clients.
+    pub(super) replies: Arc<ReplyMemory>,
     /// Every call that is under way.
     pub(super) calls: TaskTracker,
     pub(super) born: Instant,
@@ -66,6 +69,7 @@ impl Dispatcher {
         let introspector = Introspector::new(&settings, &pool, &starter, &engine);
         Arc::new(Self {
             quarantine: Quarantine::new(settings.strikes),
+            replies: ReplyMemory::new(pool.closing.clone()),
             calls: TaskTracker::new(),
             born: Instant::now(),
             settings,
@@ -86,7 +90,7 @@ impl Dispatcher {
             Ok((plan, turn)) => {
                 self.stats.note_wait(begun.elapsed());
                 let reply = self.run(record, options, plan, turn).await;
-                outcome.done(reply)
+                outcome.done(self.replies.hold(reply, None))
             }
             Err(reply) => outcome.done(reply),
         }
@@ -99,9 +103,11 @@ impl Dispatcher {
         options: &ProbeOptions,
         plan: Plan,
         turn: Turn,
+        beyond: Option<Beyond>,
     ) -> Reply {
         let outcome = OutcomeGuard { stats: &self.stats };
-        outcome.done(self.run(record, options, plan, turn).await)
+        let reply = self.run(record, options, plan, turn).await;
+        outcome.done(self.replies.hold(reply, beyond))
     }
 
     /// How to probe with these options, with an engine that is known already.
@@ -221,7 +227,8 @@ impl Dispatcher {
     async fn first_turn(&self, options: &ProbeOptions) -> Result<(Plan, Turn), Reply> {
         let refused = |error: AdmissionError| self.reply(&error.envelope());
         let longest = self.settings.queue_timeout;
-        let (plan, arrival) = match self.plan_now(options) {
+        self.replies.room().await;
+        let (plan, mut arrival) = match self.plan_now(options) {
             Some(plan) => (plan, Arrival::New),
             None => {
                 let seat = self.pool.take_seat().map_err(refused)?;
@@ -230,10 +237,20 @@ impl Dispatcher {
                 (plan, Arrival::Seated(seat.ticket))
             }
         };
-        let turn = self
-            .turn(&plan, Which::Any, Lane::Interactive, arrival, longest)
-            .await;
-        Ok((plan, turn.map_err(refused)?))
+        loop {
+            let turn = self
+                .turn(&plan, Which::Any, Lane::Interactive, arrival, longest)
+                .await;
+            // The memory may have been filled while the call was queued, which is up to the clients: it
+            // keeps its position and waits for them, without a limit of its own.
+            match turn {
+                Ok(turn) if !self.replies.has_room() => arrival = Arrival::Seated(turn.ticket),
+                Err(AdmissionError::WaitedTooLong { .. }) if !self.replies.has_room() => {}
+                Ok(turn) => return Ok((plan, turn)),
+                Err(error) => return Err(refused(error)),
+            }
+            self.replies.room().await;
+        }
     }
 
     fn plan_with(&self, engine: Arc<ResolvedEngine>, options: &ProbeOptions) -> Plan {

@@ -42,6 +42,7 @@ mod pool_state;
 mod profiles;
 mod quarantine;
 mod recycle;
+mod reply_memory;
 mod resolve;
 mod sandbox_report;
 mod settings;
