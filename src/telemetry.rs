@@ -99,10 +99,7 @@ fn filter(text: &str) -> Targets {
         .default_level()
         .unwrap_or(LevelFilter::OFF)
         .min(LevelFilter::ERROR);
-    // It reports every reply to a client that has left as an error. We log those at debug.
-    given
-        .with_target("rmcp", quiet)
-        .with_target("rmcp::service", LevelFilter::OFF)
+    given.with_target("rmcp", quiet)
 }
 
 #[cfg(test)]
@@ -112,8 +109,7 @@ mod tests {
 
     #[test]
     fn the_sdk_is_quiet_unless_it_is_named() {
-        let would = |text: &str, level| filter(text).would_enable("rmcp::transport", &level);
-        assert!(!filter("info").would_enable("rmcp::service", &Level::ERROR));
+        let would = |text: &str, level| filter(text).would_enable("rmcp::service", &level);
         assert!(!would("debug", Level::WARN));
         assert!(would("debug", Level::ERROR));
         assert!(!would("off", Level::ERROR));

@@ -14,6 +14,9 @@ use crate::contract::Level;
 /// First bytes that are read for a decision: a whole CFB header.
 const HEAD_BYTES: usize = 512;
 
+/// A PDF header may stand anywhere in the first 1024 bytes (ISO 32000-1, implementation note 13).
+const PDF_HEADER_WITHIN: usize = 1024;
+
 /// A ZIP record signature and the word behind it are enough: the directory is at the end.
 const ZIP_HEAD_BYTES: usize = 8;
 
@@ -77,14 +80,15 @@ fn by_extension(extension: &str) -> Option<Profile> {
     profiles.find(|profile| profile.has_extension(extension))
 }
 
-fn container(head: &[u8]) -> Container {
+/// What these first bytes are the beginning of.
+pub(super) fn container(head: &[u8]) -> Container {
     const CFB: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
     const ZIP: [[u8; 4]; 3] = [*b"PK\x03\x04", *b"PK\x05\x06", *b"PK\x07\x08"];
     if head.starts_with(&CFB) {
         Container::Cfb
     } else if ZIP.iter().any(|signature| head.starts_with(signature)) {
         Container::Zip
-    } else if super::container::pdf::Header::find(head).is_some() {
+    } else if memchr::memmem::find(&head[..head.len().min(PDF_HEADER_WITHIN)], b"%PDF-").is_some() {
         Container::Pdf
     } else {
         Container::Other

@@ -67,6 +67,14 @@ impl ProbeError {
         self.code == ErrorCode::MalformedInput
     }
 
+    /// Whether the input is not what its name says, or nothing that is known.
+    pub(crate) fn is_about_format(&self) -> bool {
+        matches!(
+            self.code,
+            ErrorCode::MalformedInput | ErrorCode::UnsupportedFormat
+        )
+    }
+
     pub(crate) fn code(&self) -> ErrorCode {
         self.code
     }

@@ -20,6 +20,7 @@ mod error;
 mod findings;
 #[doc(hidden)]
 pub mod fuzzing;
+mod identify;
 mod input;
 mod json;
 mod jsonl;

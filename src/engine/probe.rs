@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::budget::Meter;
-use super::catalogue::Profile;
+use super::catalogue::{Profile, index};
 use super::driver::{self, Probe};
 use super::error::{ProbeError, Result};
 use super::findings::Findings;
 use super::plan::Plan;
 use super::report::{KeyOrder, Report};
 use super::source::Source;
-use super::{clip, derived, detect};
+use super::{clip, derived, detect, identify};
 use crate::contract::ProbeOptions;
 
 /// An option set with the plans that were made for it: one a profile, made at first need, so that the
@@ -52,8 +52,59 @@ pub(crate) fn run(
     out: &mut Vec<u8>,
 ) -> Result<u8> {
     let extension = detect::extension(source.display_name());
+    let extension = extension.as_deref();
+    let routed = detect::route(source, extension, prepared.options().level);
+    let by_name = routed.as_ref().ok().copied();
+    let error = match routed.and_then(|profile| run_as(profile, source, prepared, order, out)) {
+        Err(error) if error.is_about_format() => error,
+        outcome => return outcome,
+    };
+    let Ok(Some(content)) = identify::identify(source) else {
+        return Err(error);
+    };
+    if content.profile.is_some() && content.profile == by_name {
+        return Err(error);
+    }
+    if let Some(profile) = content.profile
+        && (extension.is_none() || requests_identity(prepared.options(), profile))
+    {
+        match run_as(profile, source, prepared, order, out) {
+            Err(error) if error.is_about_format() => {}
+            outcome => return outcome,
+        }
+    }
+    Err(match content.profile {
+        None => error.with_note(format_args!("the content is {}", content.name)),
+        Some(_) => error.with_note(format_args!(
+            "the content is {}; format_profile and @header are answered for it",
+            content.name
+        )),
+    })
+}
+
+/// Whether a request names identity targets. Selectors that hold them among others do not count: who
+/// wants the facts of a document under a wrong name is told about the name.
+fn requests_identity(options: &ProbeOptions, profile: Profile) -> bool {
+    let index = index(profile);
+    let is_identity = |name: &String| {
+        name == "@header"
+            || index
+                .find(name)
+                .is_some_and(|target| target.spec().is_identity)
+    };
+    options.targets.iter().any(is_identity)
+}
+
+/// Probes a source as a document of a profile.
+fn run_as(
+    profile: Profile,
+    source: &Source,
+    prepared: &Prepared,
+    order: KeyOrder,
+    out: &mut Vec<u8>,
+) -> Result<u8> {
+    let extension = detect::extension(source.display_name());
     let options = prepared.options();
-    let profile = detect::route(source, extension.as_deref(), options.level)?;
     let plan = prepared.plan(profile);
     if plan.is_err() || options.plan_only {
         driver::check_route(profile, source)?;

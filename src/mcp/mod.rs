@@ -11,7 +11,6 @@ mod http;
 mod panic;
 mod progress;
 mod prompts;
-mod raw_json;
 mod resources;
 mod result_encoder;
 mod run;

@@ -15,12 +15,11 @@ use super::engine_program::ResolvedEngine;
 use super::failure::{AdmissionError, Failure, StartError, never_handed_over};
 use super::fair_queue::{Lane, Ticket};
 use super::introspection::{Introspection, Introspector, NoAnswer};
-use super::ledger::{Want, Which};
+use super::ledger::Want;
 use super::pool::{Granted, Lease, Pool};
 use super::pool_state::{Arrival, Request};
 use super::profiles::KnownProfile;
 use super::quarantine::{Quarantine, document_key};
-use super::reply_memory::{Beyond, ReplyMemory};
 use super::settings::Settings;
 use super::starter::Starter;
 use super::stats::{Ended, Stats};
@@ -36,8 +35,6 @@ pub(super) struct Dispatcher {
     pub(super) breaker: Arc<Breaker>,
     pub(super) quarantine: Quarantine,
     pub(super) stats: Arc<Stats>,
-    /// Replies that have not reached their clients.
-    pub(super) replies: Arc<ReplyMemory>,
     /// Every call that is under way.
     pub(super) calls: TaskTracker,
     pub(super) born: Instant,
@@ -69,7 +66,6 @@ impl Dispatcher {
         let introspector = Introspector::new(&settings, &pool, &starter, &engine);
         Arc::new(Self {
             quarantine: Quarantine::new(settings.strikes),
-            replies: ReplyMemory::new(pool.closing.clone()),
             calls: TaskTracker::new(),
             born: Instant::now(),
             settings,
@@ -90,7 +86,7 @@ impl Dispatcher {
             Ok((plan, turn)) => {
                 self.stats.note_wait(begun.elapsed());
                 let reply = self.run(record, options, plan, turn).await;
-                outcome.done(self.replies.hold(reply, None))
+                outcome.done(reply)
             }
             Err(reply) => outcome.done(reply),
         }
@@ -103,11 +99,9 @@ impl Dispatcher {
         options: &ProbeOptions,
         plan: Plan,
         turn: Turn,
-        beyond: Option<Beyond>,
     ) -> Reply {
         let outcome = OutcomeGuard { stats: &self.stats };
-        let reply = self.run(record, options, plan, turn).await;
-        outcome.done(self.replies.hold(reply, beyond))
+        outcome.done(self.run(record, options, plan, turn).await)
     }
 
     /// How to probe with these options, with an engine that is known already.
@@ -125,13 +119,14 @@ impl Dispatcher {
     pub(super) async fn turn(
         &self,
         plan: &Plan,
-        which: Which,
         lane: Lane,
         arrival: Arrival,
         longest: Duration,
     ) -> Result<Turn, AdmissionError> {
         let profile = plan.profile.id;
-        let want = Want { profile, which };
+        // Another attempt gets a child that nobody else has used.
+        let fresh = matches!(arrival, Arrival::Again(_));
+        let want = Want { profile, fresh };
         let request = Request {
             lane,
             want,
@@ -227,8 +222,7 @@ impl Dispatcher {
     async fn first_turn(&self, options: &ProbeOptions) -> Result<(Plan, Turn), Reply> {
         let refused = |error: AdmissionError| self.reply(&error.envelope());
         let longest = self.settings.queue_timeout;
-        self.replies.room().await;
-        let (plan, mut arrival) = match self.plan_now(options) {
+        let (plan, arrival) = match self.plan_now(options) {
             Some(plan) => (plan, Arrival::New),
             None => {
                 let seat = self.pool.take_seat().map_err(refused)?;
@@ -237,20 +231,8 @@ impl Dispatcher {
                 (plan, Arrival::Seated(seat.ticket))
             }
         };
-        loop {
-            let turn = self
-                .turn(&plan, Which::Any, Lane::Interactive, arrival, longest)
-                .await;
-            // The memory may have been filled while the call was queued, which is up to the clients: it
-            // keeps its position and waits for them, without a limit of its own.
-            match turn {
-                Ok(turn) if !self.replies.has_room() => arrival = Arrival::Seated(turn.ticket),
-                Err(AdmissionError::WaitedTooLong { .. }) if !self.replies.has_room() => {}
-                Ok(turn) => return Ok((plan, turn)),
-                Err(error) => return Err(refused(error)),
-            }
-            self.replies.room().await;
-        }
+        let turn = self.turn(&plan, Lane::Interactive, arrival, longest).await;
+        Ok((plan, turn.map_err(refused)?))
     }
 
     fn plan_with(&self, engine: Arc<ResolvedEngine>, options: &ProbeOptions) -> Plan {
@@ -322,53 +304,20 @@ impl Dispatcher {
     /// A child for the second attempt.
     async fn second_lease(&self, plan: &Plan, lane: Lane, ticket: Ticket) -> Result<Lease, Reply> {
         let longest = self.settings.queue_timeout;
-        let again = Arrival::Again(ticket);
-        let turn = self.turn(plan, Which::Fresh, lane, again, longest).await;
+        let turn = self.turn(plan, lane, Arrival::Again(ticket), longest).await;
         let turn = turn.map_err(|error| self.reply(&error.envelope()))?;
         let lease = self.lease(plan, turn).await;
         lease.map_err(|error| error.reply(&self.tool_version()))
     }
 
-    /// The child that was granted, or a new one in the place that was. If the system has no means to
-    /// start one, whichever comes first: a child of the profile that is running, or the means.
+    /// The child that was granted, or a new one in the place that was.
     async fn lease(&self, plan: &Plan, turn: Turn) -> Result<Lease, StartError> {
-        const TRY_EVERY: Duration = Duration::from_millis(500);
-        let begun = Instant::now();
-        let longest = self.settings.queue_timeout;
-        let Plan { engine, profile } = plan;
-        let Turn {
-            mut granted,
-            lane,
-            ticket,
-        } = turn;
-        let again = Arrival::Again(ticket);
-        loop {
-            let place = match granted {
-                Granted::Child(lease) => return Ok(lease),
-                Granted::Place(place) => place,
-            };
-            let shortage = match self.starter.start(place, engine, profile).await {
-                Err(StartError::Shortage(reason)) => reason,
-                started => return started,
-            };
-            let left = longest.saturating_sub(begun.elapsed());
-            if left.is_zero() || self.pool.children().is_empty() {
-                return Err(StartError::Shortage(shortage));
+        match turn.granted {
+            Granted::Child(lease) => Ok(lease),
+            Granted::Place(place) => {
+                let Plan { engine, profile } = plan;
+                self.starter.start(place, engine, profile).await
             }
-            if self.pool.places_of(profile.id).0 == 0 {
-                self.pool.evict_one();
-            }
-            let running = self.turn(plan, Which::Existing, lane, again, TRY_EVERY.min(left));
-            let turn = match running.await {
-                Err(AdmissionError::WaitedTooLong { .. }) => {
-                    self.turn(plan, Which::Any, lane, again, left).await
-                }
-                turn => turn,
-            };
-            granted = match turn {
-                Ok(turn) => turn.granted,
-                Err(_) => return Err(StartError::Shortage(shortage)),
-            };
         }
     }
 

@@ -104,7 +104,11 @@ fn the_name_decides_the_extension_and_is_printed_as_it_was_given() {
     std::fs::write(&path, b"PK\x03\x04").unwrap();
     let mut engine = Engine::start(&["-P", "-t", "@header"]);
     let mut ask = |name: Option<&str>| engine.ask(&json!({ "path": path, "name": name }));
-    assert_eq!(ask(None)["error"]["message"], "unsupported format: .bin");
+    let refused = ask(None)["error"]["message"].to_string();
+    assert!(
+        refused.starts_with("\"unsupported format: .bin ("),
+        "{refused}"
+    );
     for name in ["x/y.DOCX", "\u{2028}\n.docx", "..docx", "a.docx/"] {
         let reply = ask(Some(name));
         assert_eq!(reply["input"]["display_name"], name);
@@ -125,7 +129,11 @@ fn the_name_decides_the_extension_and_is_printed_as_it_was_given() {
     ] {
         assert_eq!(code(&ask(Some(name))), "UNSUPPORTED_FORMAT", "{name:?}");
     }
-    assert_eq!(ask(Some("a."))["error"]["message"], "unsupported format: .");
+    let refused = ask(Some("a."))["error"]["message"].to_string();
+    assert!(
+        refused.starts_with("\"unsupported format: . ("),
+        "{refused}"
+    );
 }
 
 #[cfg(target_os = "linux")]

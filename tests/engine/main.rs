@@ -11,6 +11,7 @@ mod common;
 mod core;
 mod framing;
 mod harness;
+mod identity;
 mod inputs;
 mod iwork;
 mod legacy;

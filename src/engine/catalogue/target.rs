@@ -94,7 +94,7 @@ pub(crate) struct TargetSpec {
     /// Paths that yield it here only, in families where the contract knows the target.
     pub(super) our_paths: &'static [PathId],
     /// One of the six targets that every identity path yields; in `@header` everywhere.
-    pub(super) is_identity: bool,
+    pub(crate) is_identity: bool,
     /// Not in `@all`: asking for it is a decision.
     pub(super) by_name_only: bool,
     /// Families with the target in `@header`.

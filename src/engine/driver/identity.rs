@@ -36,8 +36,12 @@ fn put_name(probe: &Probe<'_>, confidence: Confidence, out: &mut Findings) {
     let name = "input name";
     out.put(Target::DOCUMENT_EXTENSION, probe.extension, Exact, name);
     // The encrypted package matches whatever Office Open XML name it has.
-    let matches =
-        probe.profile == Profile::EncryptedOoxml || probe.profile.has_extension(probe.extension);
+    let matches = match probe.profile {
+        Profile::EncryptedOoxml => Profile::ALL.iter().any(|profile| {
+            profile.driver().row().encrypted.is_some() && profile.has_extension(probe.extension)
+        }),
+        profile => profile.has_extension(probe.extension),
+    };
     out.put(
         Target::DOCUMENT_EXTENSION_MATCHES,
         matches,

@@ -7,10 +7,9 @@
 
 pub(crate) mod identity;
 pub(crate) mod iwork;
-mod legacy;
+pub(crate) mod legacy;
 pub(crate) mod ooxml;
 mod pdf;
-mod signals;
 
 use self::legacy::Legacy;
 use self::pdf::Pdf;

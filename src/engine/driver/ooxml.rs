@@ -3,6 +3,7 @@
 
 mod choice;
 mod excel;
+mod identify;
 mod links;
 mod powerpoint;
 mod properties;
@@ -12,6 +13,7 @@ mod sheets;
 mod slides;
 mod word;
 
+pub(crate) use self::identify::identify;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 

@@ -218,10 +218,23 @@ fn the_root_object_decides_what_a_document_is() {
                     "exact"
                 );
             } else {
-                assert_eq!(error(&report).0, "MALFORMED_INPUT", "{own} {extension}");
+                assert_values(
+                    &report,
+                    &[
+                        ("document.format_profile", json!(extension)),
+                        ("document.extension_matches", json!(false)),
+                    ],
+                );
+                let title = probe_title(own, &package.build());
+                assert_eq!(error(&title).0, "MALFORMED_INPUT", "{own} {extension}");
             }
         }
     }
+}
+
+/// Facts under the name of another application.
+fn probe_title(extension: &str, bytes: &[u8]) -> Value {
+    Engine::start(&["-t", "document.application"]).probe(&format!("a.{extension}"), bytes)
 }
 
 #[test]

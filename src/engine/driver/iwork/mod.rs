@@ -6,6 +6,7 @@
 mod assets;
 mod content;
 mod damage;
+mod identify;
 mod image;
 mod inventory;
 mod keynote;
@@ -22,6 +23,7 @@ mod size;
 mod tables;
 mod xml_document;
 
+pub(crate) use self::identify::identify;
 use std::collections::BTreeMap;
 
 use self::package::Package;

@@ -9,6 +9,7 @@ mod bytes;
 mod codepage;
 mod encryption;
 mod excel;
+mod identify;
 mod inventory;
 mod persist;
 mod powerpoint;
@@ -18,6 +19,7 @@ mod summary;
 mod word;
 mod word_text;
 
+pub(crate) use self::identify::identify;
 use encryption::Encryption;
 use excel::Excel;
 use powerpoint::Powerpoint;
