@@ -80,6 +80,7 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
 
     let running = AtomicBool::new(true);
     std::thread::scope(|scope| {
+        let _stop = Stop(&running);
         scope.spawn(|| {
             let next = inside.root().join("next.docx");
             let mut targets = [&good, &secret].into_iter().cycle();
@@ -99,7 +100,6 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
                 probed += 1;
             }
         }
-        running.store(false, Ordering::Relaxed);
         assert!(probed > 0, "the link was never seen pointing inside");
     });
     server.finish();
@@ -139,6 +139,7 @@ fn a_directory_swapped_between_check_and_use_never_leads_out_without_a_sandbox()
     let running = AtomicBool::new(true);
     let (mut probed, mut caught) = (0, 0);
     std::thread::scope(|scope| {
+        let _stop = Stop(&running);
         scope.spawn(|| {
             while running.load(Ordering::Relaxed) {
                 renameat_with(CWD, &door, CWD, &other, RenameFlags::EXCHANGE).unwrap();
@@ -151,7 +152,6 @@ fn a_directory_swapped_between_check_and_use_never_leads_out_without_a_sandbox()
             probed += usize::from(result["isError"] != true);
             caught += usize::from(text.contains("SOURCE_IO"));
         }
-        running.store(false, Ordering::Relaxed);
     });
     eprintln!("{probed} probed inside, {caught} caught by the engine");
     assert!(probed > 0, "the directory was never seen inside");
@@ -313,4 +313,15 @@ fn a_root_that_is_not_utf_8_works() {
     let (code, _) = server.refusal("probe", json!({"path": desk.path("good.docx")}));
     assert_eq!(code, "MCP_PATH_OUTSIDE_ROOTS");
     server.finish();
+}
+
+/// Ends a thread of a test, also when the test fails.
+#[cfg(unix)]
+struct Stop<'a>(&'a std::sync::atomic::AtomicBool);
+
+#[cfg(unix)]
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
 }
