@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::contract::{Confidence, Level, View};
+use crate::contract::{Confidence, InvalidOption, Level, ProbeOptions, View};
 
 /// Facts about documents for agents: the deckprobe engine as an MCP server.
 ///
@@ -32,6 +32,8 @@ pub(super) enum Command {
     Serve(ServeArgs),
     /// Probe documents and print their reports as JSON.
     Probe(ProbeArgs),
+    /// Probe any number of documents: trees and lists, as a stream.
+    Batch(BatchArgs),
     /// Check the set-up: configuration, engine, sandbox, one real probe.
     Doctor(DoctorArgs),
     /// Print a completion script for a shell.
@@ -63,6 +65,21 @@ pub(super) struct ProbeArgs {
     /// Paths of the documents.
     #[arg(required = true, value_name = "PATH")]
     pub(super) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(super) flags: ProbeFlags,
+    /// The shape of the reports.
+    #[arg(long, value_enum, default_value = "report")]
+    pub(super) view: ViewArg,
+    /// Indent the JSON (the default on a terminal).
+    #[arg(short, long)]
+    pub(super) pretty: bool,
+    #[command(flatten)]
+    pub(super) root: RootArg,
+}
+
+/// The options of a probe that all commands share.
+#[derive(Debug, Args)]
+pub(super) struct ProbeFlags {
     /// What to find out: target names and presets such as @summary.
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     pub(super) targets: Vec<String>,
@@ -72,14 +89,81 @@ pub(super) struct ProbeArgs {
     /// Weakest evidence that counts.
     #[arg(short = 'c', long, value_enum, default_value = "high")]
     pub(super) min_confidence: ConfidenceArg,
-    /// The shape of the reports.
-    #[arg(long, value_enum, default_value = "report")]
+}
+
+impl ProbeFlags {
+    pub(super) fn options(&self) -> Result<ProbeOptions, InvalidOption> {
+        let options = ProbeOptions::new()
+            .with_targets(self.targets.iter().map(|name| name.trim()))?
+            .with_level(self.level.into())
+            .with_min_confidence(self.min_confidence.into());
+        Ok(options)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BatchArgs {
+    /// Documents, directories to walk, or - for a list on standard input.
+    #[arg(value_name = "PATH", required_unless_present = "from")]
+    pub(super) paths: Vec<OsString>,
+    /// A list with one path or JSONL record a line, or - for standard input; repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) flags: ProbeFlags,
+    /// The shape of the reports in JSONL.
+    #[arg(long, value_enum, default_value = "values")]
     pub(super) view: ViewArg,
-    /// Indent the JSON (the default on a terminal).
+    /// Documents that are probed at once [default: the number of processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+    /// Write reports as they finish instead of in the order of the input.
+    #[arg(long)]
+    pub(super) unordered: bool,
+    /// Write to FILE, which appears when it is complete.
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "jsonl")]
+    pub(super) format: BatchFormat,
+    /// Write the records that failed to FILE as well, as JSONL.
+    #[arg(long, value_name = "FILE")]
+    pub(super) errors: Option<PathBuf>,
+    /// Go on with an interrupted output, without the documents that it has already.
+    #[arg(long, requires = "out")]
+    pub(super) resume: bool,
+    /// Show neither progress nor a summary.
     #[arg(short, long)]
-    pub(super) pretty: bool,
+    pub(super) quiet: bool,
+    /// Walk hidden files and directories as well.
+    #[arg(long)]
+    pub(super) hidden: bool,
+    /// Walk files as well that .gitignore and .ignore files exclude.
+    #[arg(long)]
+    pub(super) no_ignore: bool,
+    /// Walk files of every extension, not only those that the engine knows.
+    #[arg(long)]
+    pub(super) all_files: bool,
     #[command(flatten)]
     pub(super) root: RootArg,
+}
+
+impl BatchArgs {
+    /// The number of documents that are probed at once.
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(
+            || std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
+            usize::from,
+        )
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BatchFormat {
+    /// One JSON object a line: path and report.
+    Jsonl,
+    /// One row a document, one column a target.
+    Csv,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@
 //! starts as fast as it can.
 
 mod args;
+mod batch;
 mod completions;
 mod doctor;
 mod man;
@@ -56,6 +57,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         None => serve::stdio(&cli.root),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
+        Some(Command::Batch(args)) => batch::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man) => man::run(),

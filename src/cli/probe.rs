@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::args::{ConfidenceArg, LevelArg, ProbeArgs, ViewArg};
+use super::args::ProbeArgs;
 use super::{USAGE, block_on, complain, configure, say};
 use crate::access::Access;
 use crate::config::Config;
-use crate::contract::{Envelope, ErrorCode, InvalidOption, ProbeOptions, Record, Reply, indent};
+use crate::contract::{Envelope, ErrorCode, ProbeOptions, Record, Reply, indent};
 use crate::supervisor::{Supervisor, Waiting};
 
 pub(super) fn run(args: &ProbeArgs) -> ExitCode {
-    let options = match options(args) {
-        Ok(options) => options,
+    let options = match args.flags.options() {
+        Ok(options) => options.with_view(args.view.into()),
         Err(error) => {
             complain(&error.to_string());
             return ExitCode::from(USAGE);
@@ -27,18 +27,6 @@ pub(super) fn run(args: &ProbeArgs) -> ExitCode {
         Err(code) => return code,
     };
     block_on(probe(args, options, config))
-}
-
-fn options(args: &ProbeArgs) -> Result<ProbeOptions, InvalidOption> {
-    let copy = |level: LevelArg, confidence: ConfidenceArg, view: ViewArg| {
-        (level.into(), confidence.into(), view.into())
-    };
-    let (level, confidence, view) = copy(args.level, args.min_confidence, args.view);
-    Ok(ProbeOptions::new()
-        .with_targets(args.targets.iter().map(|name| name.trim()))?
-        .with_level(level)
-        .with_min_confidence(confidence)
-        .with_view(view))
 }
 
 async fn probe(args: &ProbeArgs, options: ProbeOptions, config: Config) -> ExitCode {

@@ -84,6 +84,11 @@ impl Record {
 }
 
 impl<S: AsRef<str>> Record<S> {
+    /// The document that the record names, without the record.
+    pub(crate) fn into_input(self) -> Input<S> {
+        self.input
+    }
+
     /// The document that the record names.
     #[must_use]
     pub fn input(&self) -> &Input<S> {

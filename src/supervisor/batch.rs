@@ -108,6 +108,8 @@ impl Run {
                     continue;
                 }
             };
+            // Finished tasks keep their memory until they are joined.
+            while self.running.try_join_next().is_some() {}
             let (dispatcher, options) = (Arc::clone(&self.dispatcher), Arc::clone(&self.options));
             self.running.spawn(async move {
                 let run = dispatcher.run_counted(&record, &options, plan, turn);

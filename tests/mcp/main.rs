@@ -13,6 +13,7 @@
 mod common;
 
 mod arguments;
+mod batch;
 #[cfg(target_os = "linux")]
 mod chaos;
 mod command_line;
