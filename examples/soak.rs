@@ -383,15 +383,15 @@ fn report(tally: &Tally, snapshot: &deckprobe_mcp::supervisor::Snapshot, elapsed
         load(&tally.collateral)
     );
     println!("wrong, lost or doubled: {}", load(&tally.wrong));
-    let told = |counts: &BTreeMap<&'static str, u64>| {
+    let list = |counts: &BTreeMap<&'static str, u64>| {
         let parts: Vec<_> = counts
             .iter()
             .map(|(label, n)| format!("{label} {n}"))
             .collect();
         parts.join(", ")
     };
-    println!("outcomes: {}", told(&snapshot.outcomes));
-    println!("ends: {}", told(&snapshot.recycles));
+    println!("outcomes: {}", list(&snapshot.outcomes));
+    println!("ends: {}", list(&snapshot.recycles));
     println!(
         "starts: {} good, {} failed; resent: {}",
         snapshot.starts.ok, snapshot.starts.failed, snapshot.resent

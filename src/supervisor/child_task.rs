@@ -76,7 +76,7 @@ pub(super) enum Outcome {
     Doubtful(Failure),
 }
 
-/// What a child's task is told.
+/// An order for a child's task.
 pub(super) enum Order {
     /// Serve this record.
     Run(Job),

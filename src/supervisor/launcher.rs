@@ -32,7 +32,7 @@ pub(super) const SANDBOX_DEBUG: &str = "DECKPROBE_SANDBOX_DEBUG";
 /// The status of a launcher that could not become the engine.
 const FAILED: u8 = 126;
 
-/// What a launcher is told.
+/// The instructions for a launcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
     /// The supervisor's process id.
@@ -168,6 +168,6 @@ pub fn intercept_launch(
 
 fn say(report: &Report) {
     let json = serde_json::to_string(report).unwrap_or_default();
-    // One write, so that the line cannot be torn; a closed stderr is no reason not to start.
+    // One write, so that the line cannot be torn; a closed stderr must not prevent the start.
     let _best_effort = std::io::stderr().write_all(format!("{MARK}{json}\n").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What a supervisor can be told.
+//! The settings of a supervisor.
 
 use std::path::PathBuf;
 use std::time::Duration;

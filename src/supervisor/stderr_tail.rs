@@ -48,7 +48,7 @@ impl StderrTail {
         match report {
             Some(Report::Applied(applied)) if self.applied.is_none() => {
                 self.applied = Some(applied);
-                // Why it could not become the engine stands on the next line, if anywhere.
+                // The next line may say why it could not become the engine.
                 self.first_line = Some(Vec::new());
                 return self.push(rest);
             }

@@ -1,6 +1,6 @@
 //! A stand-in engine that speaks the contract and misbehaves on command.
 //!
-//! The command stands in the file name of a record: `/x/VERB+VERB~tag.pdf`. Verbs are carried out from
+//! The command is in the file name of a record: `/x/VERB+VERB~tag.pdf`. Verbs are carried out from
 //! left to right; if none of them answers or ends the process, an ordinary reply follows. `tag` makes
 //! a name unique and means nothing. Faults at start stand in a file beside the program, one verb a
 //! line: `<program>.chaos`. `count:K:VERB` carries a verb out at its K-th occasion only,
@@ -359,8 +359,9 @@ impl Engine {
             }
             "open" => {
                 let read = std::fs::read(&record.path).map(drop);
-                let told = read.map_or_else(|error| error.kind().to_string(), |()| "done".into());
-                self.reply(record, json!({"open": told}));
+                let outcome_of =
+                    read.map_or_else(|error| error.kind().to_string(), |()| "done".into());
+                self.reply(record, json!({"open": outcome_of}));
                 return Then::Done;
             }
             "escape" => {
@@ -445,7 +446,7 @@ fn limits() -> Value {
 
 /// Tries to get out of a sandbox, and tells how each attempt ended.
 fn escape() -> Value {
-    let told = |outcome: std::io::Result<()>| match outcome {
+    let outcome_of = |outcome: std::io::Result<()>| match outcome {
         Ok(()) => "done".to_owned(),
         Err(error) => error.kind().to_string(),
     };
@@ -453,16 +454,16 @@ fn escape() -> Value {
     let socket = |address: &str| std::net::TcpStream::connect(address).map(drop);
     let parent = rustix::process::getppid().unwrap();
     json!({
-        "write": told(std::fs::write(&temporary, "x")),
-        "unlink": told(std::fs::remove_file(&temporary)),
-        "read": told(std::fs::read("/etc/passwd").map(drop)),
-        "spawn": told(Command::new("/bin/true").status().map(drop)),
-        "connect": told(socket("127.0.0.1:9")),
-        "signal": told(
+        "write": outcome_of(std::fs::write(&temporary, "x")),
+        "unlink": outcome_of(std::fs::remove_file(&temporary)),
+        "read": outcome_of(std::fs::read("/etc/passwd").map(drop)),
+        "spawn": outcome_of(Command::new("/bin/true").status().map(drop)),
+        "connect": outcome_of(socket("127.0.0.1:9")),
+        "signal": outcome_of(
             rustix::process::kill_process(parent, rustix::process::Signal::CONT).map_err(Into::into)
         ),
-        "spy": told(std::fs::read(format!("/proc/{}/environ", parent.as_raw_nonzero())).map(drop)),
-        "thread": told(std::thread::Builder::new().spawn(|| ()).map(|t| t.join().unwrap())),
+        "spy": outcome_of(std::fs::read(format!("/proc/{}/environ", parent.as_raw_nonzero())).map(drop)),
+        "thread": outcome_of(std::thread::Builder::new().spawn(|| ()).map(|t| t.join().unwrap())),
     })
 }
 

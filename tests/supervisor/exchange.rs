@@ -340,7 +340,7 @@ async fn a_reply_is_verbatim() {
     bench.assert_whole().await;
 }
 
-/// C19, E14: the reply stands, the child is gone, the next record does not notice.
+/// C19, E14: the reply counts, the child is gone, the next record does not notice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reply_stands_though_its_child_ends_behind_it() {
     let bench = Bench::new(|_| {});

@@ -219,14 +219,14 @@ async fn discovery_that_hangs_holds_up_nobody_for_longer_than_the_queue_may() {
     let code = |answer: &Result<_, deckprobe_mcp::contract::Reply>| {
         answer.as_ref().err().and_then(|reply| reply.head().code)
     };
-    let told = |wanted| {
+    let count_of = |wanted| {
         answers
             .iter()
             .filter(|answer| code(answer) == Some(wanted))
             .count()
     };
-    assert_eq!(told(ErrorCode::McpEngineFailure), 1);
-    assert_eq!(told(ErrorCode::McpOverloaded), 9);
+    assert_eq!(count_of(ErrorCode::McpEngineFailure), 1);
+    assert_eq!(count_of(ErrorCode::McpOverloaded), 9);
     bench.assert_whole().await;
 }
 
@@ -368,7 +368,7 @@ async fn ten_thousand_mixed_records_get_one_right_reply_each() {
             "reply" | "two" | "then-exit:1" if !reply.is_error() => {
                 assert_answers(&reply, &file(n));
             }
-            // Hit by its predecessor's second line or late death, and told so.
+            // Hit by its predecessor's second line or late death: an honest failure.
             "reply" => {
                 let honest = [
                     Some(ErrorCode::McpEngineFailure),
