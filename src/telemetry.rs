@@ -99,7 +99,10 @@ fn filter(text: &str) -> Targets {
         .default_level()
         .unwrap_or(LevelFilter::OFF)
         .min(LevelFilter::ERROR);
-    given.with_target("rmcp", quiet)
+    // It reports every reply to a client that has left as an error. We log those at debug.
+    given
+        .with_target("rmcp", quiet)
+        .with_target("rmcp::service", LevelFilter::OFF)
 }
 
 #[cfg(test)]
@@ -109,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_sdk_is_quiet_unless_it_is_named() {
-        let would = |text: &str, level| filter(text).would_enable("rmcp::service", &level);
+        let would = |text: &str, level| filter(text).would_enable("rmcp::transport", &level);
+        assert!(!filter("info").would_enable("rmcp::service", &Level::ERROR));
         assert!(!would("debug", Level::WARN));
         assert!(would("debug", Level::ERROR));
         assert!(!would("off", Level::ERROR));

@@ -1,5 +1,5 @@
 //! The objects of a PDF file. The input is their bodies, parted by lines of `%%`; the target writes the
-//! file around them, with the right offsets, so that mutations reach what the objects say.
+//! file around them, with the right offsets, so that mutations reach the content of the objects.
 //!
 //! Object 1 is the catalogue, 2 the Info dictionary, 3 the encryption dictionary where the first body
 //! begins with `%`.

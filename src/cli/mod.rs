@@ -22,7 +22,7 @@ use clap::Parser;
 
 use crate::config::{Config, Overrides};
 use crate::engine;
-use crate::supervisor::{SandboxMode, check_sandbox, intercept_launch};
+use crate::supervisor::{SandboxMode, blocking_threads, check_sandbox, intercept_launch};
 use crate::telemetry;
 
 pub use args::command;
@@ -121,6 +121,9 @@ fn block_on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
 }
 
 fn run_on(builder: &mut tokio::runtime::Builder, work: impl Future<Output = ExitCode>) -> ExitCode {
+    builder
+        .max_blocking_threads(blocking_threads())
+        .thread_keep_alive(std::time::Duration::from_secs(2));
     match builder.enable_all().build() {
         Ok(runtime) => {
             let code = runtime.block_on(work);

@@ -45,10 +45,29 @@ pub enum ReplyError {
 }
 
 /// One reply, verbatim. Cloning shares the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Reply {
     json: Arc<str>,
     head: ReplyHead,
+    /// Dropped with the last clone.
+    _held: Option<Arc<dyn std::any::Any + Send + Sync>>,
+}
+
+impl PartialEq for Reply {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json && self.head == other.head
+    }
+}
+
+impl Eq for Reply {}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply")
+            .field("json", &self.json)
+            .field("head", &self.head)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Reply {
@@ -87,6 +106,7 @@ impl Reply {
         Ok(Self {
             json: text.into(),
             head: wire.head()?,
+            _held: None,
         })
     }
 
@@ -100,6 +120,16 @@ impl Reply {
                 code: Some(envelope.code),
                 exit_code: u64::from(envelope.code.exit_code()),
             },
+            _held: None,
+        }
+    }
+
+    /// The same reply, which drops `guard` with its last clone.
+    #[must_use]
+    pub fn holding(self, guard: impl std::any::Any + Send + Sync) -> Self {
+        Self {
+            _held: Some(Arc::new(guard)),
+            ..self
         }
     }
 

@@ -14,9 +14,6 @@ use crate::contract::Level;
 /// First bytes that are read for a decision: a whole CFB header.
 const HEAD_BYTES: usize = 512;
 
-/// A PDF header may stand anywhere in the first 1024 bytes (ISO 32000-1, implementation note 13).
-const PDF_HEADER_WITHIN: usize = 1024;
-
 /// A ZIP record signature and the word behind it are enough: the directory is at the end.
 const ZIP_HEAD_BYTES: usize = 8;
 
@@ -88,7 +85,7 @@ pub(super) fn container(head: &[u8]) -> Container {
         Container::Cfb
     } else if ZIP.iter().any(|signature| head.starts_with(signature)) {
         Container::Zip
-    } else if memchr::memmem::find(&head[..head.len().min(PDF_HEADER_WITHIN)], b"%PDF-").is_some() {
+    } else if super::container::pdf::Header::find(head).is_some() {
         Container::Pdf
     } else {
         Container::Other

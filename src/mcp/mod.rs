@@ -11,6 +11,7 @@ mod http;
 mod panic;
 mod progress;
 mod prompts;
+mod raw_json;
 mod resources;
 mod result_encoder;
 mod run;

@@ -1,21 +1,21 @@
-//! What came back from below → the result of a tool call.
+//! Turns replies into results of tool calls.
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, ContentBlock, RequestId};
+use rmcp::model::{CallToolResult, ContentBlock};
 use rmcp::service::RequestContext;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::stdio::{RAW_JSON_KEY, RawJsonTransport};
-use crate::contract::{Reply, indent};
+use super::raw_json::{JsonText, RawJson, ResultSlot};
+use crate::contract::Reply;
 
-/// Below this many bytes the text block is indented, for people; above it would only cost.
-const INDENT_BELOW: usize = 8 * 1024;
+/// Largest error envelope that gets the hint as a member, in bytes.
+const LARGEST_ENVELOPE: usize = 64 * 1024;
 
 /// How the JSON of a result reaches the client.
 #[derive(Clone, Debug)]
 pub(super) enum ResultEncoder {
-    /// The transport puts the text into the reply as it is.
-    RawJson(RawJsonTransport, RequestId),
+    /// The transport writes the text into the response as it is.
+    Raw(ResultSlot),
     /// The SDK prints a parsed tree.
     Value,
 }
@@ -23,57 +23,63 @@ pub(super) enum ResultEncoder {
 impl ResultEncoder {
     /// The way that this request's transport offers.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        match context.extensions.get::<RawJsonTransport>() {
-            Some(raw_json) => Self::RawJson(raw_json.clone(), context.id.clone()),
+        match slot(context) {
+            Some(slot) => Self::Raw(slot.clone()),
             None => Self::Value,
         }
     }
 
-    /// A good result: the JSON as `structuredContent` and as one text block. `json` is one JSON
-    /// object.
-    pub(super) async fn success(&self, json: &str) -> CallToolResult {
-        self.reserve().await;
-        let result = CallToolResult::success(vec![text_block(json)]);
-        self.attach(result, json)
+    /// A good result: `json`, one object, as `structuredContent` and as one text block.
+    pub(super) fn success(&self, json: JsonText) -> CallToolResult {
+        self.attach(CallToolResult::success(Vec::new()), RawJson::new(json))
     }
 
-    /// An error: the envelope as `structuredContent` and as a text block, then the hint.
-    pub(super) async fn error(&self, reply: &Reply, hint: String) -> CallToolResult {
-        self.reserve().await;
-        let blocks = vec![text_block(reply.json()), ContentBlock::text(hint)];
-        self.attach(CallToolResult::error(blocks), reply.json())
+    /// An error: the envelope as `structuredContent`, the envelope with the hint as the first text block,
+    /// since some clients show only that one, and the hint as the second.
+    pub(super) fn error(&self, reply: &Reply, hint: String) -> CallToolResult {
+        let envelope = JsonText::from(reply);
+        let text = with_hint(reply.json(), &hint).map_or_else(|| envelope.clone(), JsonText::from);
+        let result = CallToolResult::error(vec![ContentBlock::text(hint)]);
+        self.attach(result, RawJson::with_text(text, envelope))
     }
 
-    /// Waits for a place among the replies that are being made or written, before memory is spent on
-    /// one: a client that does not read holds up its own calls only.
-    async fn reserve(&self) {
-        if let Self::RawJson(RawJsonTransport(in_flight), id) = self {
-            in_flight.reserve(id).await;
-        }
-    }
-
-    fn attach(&self, mut result: CallToolResult, json: &str) -> CallToolResult {
+    fn attach(&self, mut result: CallToolResult, json: RawJson) -> CallToolResult {
         match self {
-            Self::RawJson(..) => {
-                // Something that is an object: handshake peers lose anything else before our
-                // transport sees it.
-                result.structured_content = Some(Value::Object(serde_json::Map::new()));
-                result
-                    .meta
-                    .get_or_insert_default()
-                    .insert(RAW_JSON_KEY.into(), Value::String(json.to_owned()));
+            Self::Raw(slot) => {
+                slot.put(json);
+                // It must be an object: for handshake clients the SDK drops anything else.
+                result.structured_content = Some(Value::Object(Map::new()));
             }
-            // A checked reply always parses; if it did not, the text block still holds it.
-            Self::Value => result.structured_content = serde_json::from_str(json).ok(),
+            Self::Value => {
+                let (text, structured) = json.into_parts();
+                result.content.insert(0, ContentBlock::text(text));
+                result.structured_content = structured;
+            }
         }
         result
     }
 }
 
-fn text_block(json: &str) -> ContentBlock {
-    if json.len() < INDENT_BELOW {
-        ContentBlock::text(indent(json))
-    } else {
-        ContentBlock::text(json)
+fn slot(context: &RequestContext<RoleServer>) -> Option<&ResultSlot> {
+    let own = context.extensions.get::<ResultSlot>();
+    #[cfg(feature = "http")]
+    let own = own.or_else(|| {
+        let parts = context.extensions.get::<axum::http::request::Parts>();
+        parts?.extensions.get::<ResultSlot>()
+    });
+    own
+}
+
+/// The envelope with the hint as `error.hint`.
+fn with_hint(envelope: &str, hint: &str) -> Option<String> {
+    if envelope.len() > LARGEST_ENVELOPE {
+        return None;
     }
+    let mut envelope: Value = serde_json::from_str(envelope).ok()?;
+    let hint = hint.strip_prefix("Hint: ").unwrap_or(hint);
+    envelope
+        .get_mut("error")?
+        .as_object_mut()?
+        .insert("hint".into(), hint.into());
+    Some(envelope.to_string())
 }

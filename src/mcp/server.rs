@@ -72,7 +72,7 @@ impl Server {
         );
         let reply = Reply::from_envelope(&envelope, &self.services.supervisor.tool_version());
         let hint = hints::hint(&reply, Context::default());
-        Ok(encoder.error(&reply, hint).await)
+        Ok(encoder.error(&reply, hint))
     }
 }
 

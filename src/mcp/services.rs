@@ -1,21 +1,14 @@
 //! What the tools and resources work with.
 
-use tokio::sync::Semaphore;
-
 use crate::access::Access;
 use crate::config::Config;
 use crate::supervisor::Supervisor;
-
-/// Most KiB of reports that all batches hold together.
-const BATCH_ROOM_KIB: usize = 256 * 1024;
 
 /// Shared by all connections of one server.
 pub(super) struct Services {
     pub(super) supervisor: Supervisor,
     pub(super) access: Access,
     pub(super) settings: ToolSettings,
-    /// Room for the reports of all batches, in KiB.
-    pub(super) batch_room: Semaphore,
 }
 
 /// The settings that the tools depend on.
@@ -36,7 +29,6 @@ impl Services {
                 max_batch: config.max_batch,
                 inline_bytes: config.inline_bytes,
             },
-            batch_room: Semaphore::new(BATCH_ROOM_KIB),
         }
     }
 }

@@ -13,8 +13,10 @@ use crate::contract::{Envelope, ProbeOptions, Record, Reply};
 use super::dispatcher::{Dispatcher, Plan, Turn, record_span};
 use super::failure::AdmissionError;
 use super::fair_queue::Lane;
+use super::ledger::Which;
 use super::pool::BatchSeat;
 use super::pool_state::Arrival;
+use super::reply_memory::Beyond;
 use super::stats::Ended;
 
 /// Replies that may lie ready for a slow consumer. Beyond this, no further record starts.
@@ -49,6 +51,7 @@ impl Batch {
             dispatcher: Arc::clone(dispatcher),
             options: Arc::new(options),
             running: JoinSet::new(),
+            beyond: None,
         };
         let work = run.run(records, sender, seat);
         dispatcher
@@ -66,6 +69,8 @@ struct Run {
     dispatcher: Arc<Dispatcher>,
     options: Arc<ProbeOptions>,
     running: JoinSet<()>,
+    /// The right to go beyond the reply memory, if this batch has it.
+    beyond: Option<Beyond>,
 }
 
 impl Run {
@@ -111,8 +116,9 @@ impl Run {
             // Finished tasks keep their memory until they are joined.
             while self.running.try_join_next().is_some() {}
             let (dispatcher, options) = (Arc::clone(&self.dispatcher), Arc::clone(&self.options));
+            let beyond = self.beyond.clone();
             self.running.spawn(async move {
-                let run = dispatcher.run_counted(&record, &options, plan, turn);
+                let run = dispatcher.run_counted(&record, &options, plan, turn, beyond);
                 let reply = run.instrument(record_span()).await;
                 room.send((index, reply));
             });
@@ -134,10 +140,15 @@ impl Run {
         };
         let longest = self.dispatcher.settings.queue_timeout;
         loop {
-            let turn = self
-                .dispatcher
-                .turn(&plan, Lane::Batch, Arrival::Inside, longest);
-            match turn.await {
+            let replies = Arc::clone(&self.dispatcher.replies);
+            replies.room_for_batch(&mut self.beyond).await;
+            let turn =
+                self.dispatcher
+                    .turn(&plan, Which::Any, Lane::Batch, Arrival::Inside, longest);
+            let turn = turn.await;
+            let waits_for_memory = self.beyond.is_none() && !replies.has_room();
+            match turn {
+                Ok(_) | Err(AdmissionError::WaitedTooLong { .. }) if waits_for_memory => {}
                 Ok(turn) => return Ok((plan, turn)),
                 Err(AdmissionError::WaitedTooLong { .. }) if self.others_run() => {}
                 Err(refusal) => return Err(Stopped::Refused(refusal)),

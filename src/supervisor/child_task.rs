@@ -23,6 +23,7 @@ use super::child_status::ChildStatus;
 use super::ending::{end, exit_soon};
 use super::failure::{Failure, FailureKind, StartError};
 use super::launcher::Applied;
+use super::os;
 use super::ping::ping;
 use super::recycle::{Reason, RecycleLimits};
 use super::spawner;
@@ -133,7 +134,11 @@ impl<E: ChildEvents> ChildTask<E> {
                 // Its place is free before the caller knows.
                 drop(self.events);
                 let why = engine.cannot_start(&error.to_string());
-                let _left = ready.send(Err(StartError::Failed(why)));
+                let _left = ready.send(Err(if os::is_shortage(&error) {
+                    StartError::Shortage(why)
+                } else {
+                    StartError::Failed(why)
+                }));
                 return;
             }
         };

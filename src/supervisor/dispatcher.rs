@@ -15,11 +15,12 @@ use super::engine_program::ResolvedEngine;
 use super::failure::{AdmissionError, Failure, StartError, never_handed_over};
 use super::fair_queue::{Lane, Ticket};
 use super::introspection::{Introspection, Introspector, NoAnswer};
-use super::ledger::Want;
+use super::ledger::{Want, Which};
 use super::pool::{Granted, Lease, Pool};
 use super::pool_state::{Arrival, Request};
 use super::profiles::KnownProfile;
 use super::quarantine::{Quarantine, document_key};
+use super::reply_memory::{Beyond, ReplyMemory};
 use super::settings::Settings;
 use super::starter::Starter;
 use super::stats::{Ended, Stats};
@@ -35,6 +36,8 @@ pub(super) struct Dispatcher {
     pub(super) breaker: Arc<Breaker>,
     pub(super) quarantine: Quarantine,
     pub(super) stats: Arc<Stats>,
+    /// Replies that have not reached their clients.
+    pub(super) replies: Arc<ReplyMemory>,
     /// Every call that is under way.
     pub(super) calls: TaskTracker,
     pub(super) born: Instant,
@@ -66,6 +69,7 @@ impl Dispatcher {
         let introspector = Introspector::new(&settings, &pool, &starter, &engine);
         Arc::new(Self {
             quarantine: Quarantine::new(settings.strikes),
+            replies: ReplyMemory::new(pool.closing.clone()),
             calls: TaskTracker::new(),
             born: Instant::now(),
             settings,
@@ -86,7 +90,7 @@ impl Dispatcher {
             Ok((plan, turn)) => {
                 self.stats.note_wait(begun.elapsed());
                 let reply = self.run(record, options, plan, turn).await;
-                outcome.done(reply)
+                outcome.done(self.replies.hold(reply, None))
             }
             Err(reply) => outcome.done(reply),
         }
@@ -99,9 +103,11 @@ impl Dispatcher {
         options: &ProbeOptions,
         plan: Plan,
         turn: Turn,
+        beyond: Option<Beyond>,
     ) -> Reply {
         let outcome = OutcomeGuard { stats: &self.stats };
-        outcome.done(self.run(record, options, plan, turn).await)
+        let reply = self.run(record, options, plan, turn).await;
+        outcome.done(self.replies.hold(reply, beyond))
     }
 
     /// How to probe with these options, with an engine that is known already.
@@ -119,14 +125,13 @@ impl Dispatcher {
     pub(super) async fn turn(
         &self,
         plan: &Plan,
+        which: Which,
         lane: Lane,
         arrival: Arrival,
         longest: Duration,
     ) -> Result<Turn, AdmissionError> {
         let profile = plan.profile.id;
-        // Another attempt gets a child that nobody else has used.
-        let fresh = matches!(arrival, Arrival::Again(_));
-        let want = Want { profile, fresh };
+        let want = Want { profile, which };
         let request = Request {
             lane,
             want,
@@ -222,7 +227,8 @@ impl Dispatcher {
     async fn first_turn(&self, options: &ProbeOptions) -> Result<(Plan, Turn), Reply> {
         let refused = |error: AdmissionError| self.reply(&error.envelope());
         let longest = self.settings.queue_timeout;
-        let (plan, arrival) = match self.plan_now(options) {
+        self.replies.room().await;
+        let (plan, mut arrival) = match self.plan_now(options) {
             Some(plan) => (plan, Arrival::New),
             None => {
                 let seat = self.pool.take_seat().map_err(refused)?;
@@ -231,8 +237,20 @@ impl Dispatcher {
                 (plan, Arrival::Seated(seat.ticket))
             }
         };
-        let turn = self.turn(&plan, Lane::Interactive, arrival, longest).await;
-        Ok((plan, turn.map_err(refused)?))
+        loop {
+            let turn = self
+                .turn(&plan, Which::Any, Lane::Interactive, arrival, longest)
+                .await;
+            // The memory may have been filled while the call was queued, which is up to the clients: it
+            // keeps its position and waits for them, without a limit of its own.
+            match turn {
+                Ok(turn) if !self.replies.has_room() => arrival = Arrival::Seated(turn.ticket),
+                Err(AdmissionError::WaitedTooLong { .. }) if !self.replies.has_room() => {}
+                Ok(turn) => return Ok((plan, turn)),
+                Err(error) => return Err(refused(error)),
+            }
+            self.replies.room().await;
+        }
     }
 
     fn plan_with(&self, engine: Arc<ResolvedEngine>, options: &ProbeOptions) -> Plan {
@@ -304,20 +322,53 @@ impl Dispatcher {
     /// A child for the second attempt.
     async fn second_lease(&self, plan: &Plan, lane: Lane, ticket: Ticket) -> Result<Lease, Reply> {
         let longest = self.settings.queue_timeout;
-        let turn = self.turn(plan, lane, Arrival::Again(ticket), longest).await;
+        let again = Arrival::Again(ticket);
+        let turn = self.turn(plan, Which::Fresh, lane, again, longest).await;
         let turn = turn.map_err(|error| self.reply(&error.envelope()))?;
         let lease = self.lease(plan, turn).await;
         lease.map_err(|error| error.reply(&self.tool_version()))
     }
 
-    /// The child that was granted, or a new one in the place that was.
+    /// The child that was granted, or a new one in the place that was. If the system has no means to
+    /// start one, whichever comes first: a child of the profile that is running, or the means.
     async fn lease(&self, plan: &Plan, turn: Turn) -> Result<Lease, StartError> {
-        match turn.granted {
-            Granted::Child(lease) => Ok(lease),
-            Granted::Place(place) => {
-                let Plan { engine, profile } = plan;
-                self.starter.start(place, engine, profile).await
+        const TRY_EVERY: Duration = Duration::from_millis(500);
+        let begun = Instant::now();
+        let longest = self.settings.queue_timeout;
+        let Plan { engine, profile } = plan;
+        let Turn {
+            mut granted,
+            lane,
+            ticket,
+        } = turn;
+        let again = Arrival::Again(ticket);
+        loop {
+            let place = match granted {
+                Granted::Child(lease) => return Ok(lease),
+                Granted::Place(place) => place,
+            };
+            let shortage = match self.starter.start(place, engine, profile).await {
+                Err(StartError::Shortage(reason)) => reason,
+                started => return started,
+            };
+            let left = longest.saturating_sub(begun.elapsed());
+            if left.is_zero() || self.pool.children().is_empty() {
+                return Err(StartError::Shortage(shortage));
             }
+            if self.pool.places_of(profile.id).0 == 0 {
+                self.pool.evict_one();
+            }
+            let running = self.turn(plan, Which::Existing, lane, again, TRY_EVERY.min(left));
+            let turn = match running.await {
+                Err(AdmissionError::WaitedTooLong { .. }) => {
+                    self.turn(plan, Which::Any, lane, again, left).await
+                }
+                turn => turn,
+            };
+            granted = match turn {
+                Ok(turn) => turn.granted,
+                Err(_) => return Err(StartError::Shortage(shortage)),
+            };
         }
     }
 

@@ -104,6 +104,8 @@ pub(super) enum StartError {
     Refused(Reply),
     /// It could not be started.
     Failed(String),
+    /// The system has no process, descriptor or memory for it now. It says nothing about the engine.
+    Shortage(String),
     /// Starts are held back after failures.
     HeldBack {
         /// Why the last start failed.
@@ -128,7 +130,7 @@ impl StartError {
     pub(super) fn envelope(&self) -> Envelope {
         let message = match self {
             Self::Refused(_) => "the engine refused these options".to_owned(),
-            Self::Failed(reason) => reason.clone(),
+            Self::Failed(reason) | Self::Shortage(reason) => reason.clone(),
             Self::HeldBack { reason, retry_in } => format!(
                 "{reason}; it failed repeatedly and is not tried again for {} ms",
                 retry_in.as_millis()

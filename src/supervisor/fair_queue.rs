@@ -78,14 +78,15 @@ impl<W> FairQueue<W> {
         }
     }
 
-    /// The waiters in the order in which they are to be served, with at most `batches` batch records
-    /// among them.
+    /// The waiters in the order in which they are to be served, with batch records among them if any
+    /// could be served now.
     pub(super) fn in_order(&self, batches: usize) -> impl Iterator<Item = (Ticket, Lane, &W)> {
+        let all = if batches > 0 { usize::MAX } else { 0 };
         let first = usize::from(self.batch_is_due()).min(batches);
         let batch = || self.batch.iter().map(|(t, w)| (*t, Lane::Batch, w));
         let interactive = self.interactive.iter();
         let interactive = interactive.map(|(t, w)| (*t, Lane::Interactive, w));
-        let rest = batch().take(batches).skip(first);
+        let rest = batch().take(all).skip(first);
         batch().take(first).chain(interactive).chain(rest)
     }
 

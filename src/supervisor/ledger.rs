@@ -19,14 +19,24 @@ pub(super) type ProfileId = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Want {
     pub(super) profile: ProfileId,
+    pub(super) which: Which,
+}
+
+/// Which children of its profile a call can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// An idle one, or one that is started for it.
+    Any,
     /// Only one that is started for it.
-    pub(super) fresh: bool,
+    Fresh,
+    /// Only one that is there already: there are no means to start another.
+    Existing,
 }
 
 /// What a process needs that serves no records: a place of its own. No profile has this id.
 pub(super) const NO_RECORDS: Want = Want {
     profile: 0,
-    fresh: true,
+    which: Which::Fresh,
 };
 
 /// One occupation of a place. It names nothing any more once the place was freed.
@@ -142,7 +152,9 @@ impl<C: Clone, W> Ledger<C, W> {
         let grant = if let Some(index) = self.idle_for(want) {
             let (id, child) = self.claim(index, lane)?;
             Grant::Claimed(id, child)
-        } else if self.position(|place| place.is_expected_by(want)).is_none() {
+        } else if want.which != Which::Existing
+            && self.position(|place| place.is_expected_by(want)).is_none()
+        {
             let index = self.position(Place::is_free)?;
             Grant::Start(self.reserve(index, lane, want.profile))
         } else {
@@ -173,9 +185,12 @@ impl<C: Clone, W> Ledger<C, W> {
         self.settle()
     }
 
-    /// Removes a waiter; `None` when it was served already.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> Option<W> {
-        self.queue.leave(ticket).map(|(_, waiter)| waiter)
+    /// Removes a waiter; `None` when it was served already. What it waited for may be for another now.
+    pub(super) fn leave(&mut self, ticket: Ticket) -> (Option<W>, Vec<Action<C, W>>) {
+        match self.queue.leave(ticket) {
+            Some((_, waiter)) => (Some(waiter), self.settle()),
+            None => (None, Vec::new()),
+        }
     }
 
     /// Removes every waiter.
@@ -242,6 +257,15 @@ impl<C: Clone, W> Ledger<C, W> {
             self.set_dying(id, reason);
         }
         is_idle
+    }
+
+    /// Idle → dying for the least recently used child, to make means free for another process.
+    pub(super) fn evict_one(&mut self) -> Vec<Action<C, W>> {
+        let evicted = self.least_recently_used().map(Step::Evict);
+        evicted
+            .and_then(|step| self.take(step))
+            .into_iter()
+            .collect()
     }
 
     /// Idle → dying, for every idle child that `wanted` names.
@@ -367,10 +391,16 @@ impl<C: Clone, W> Ledger<C, W> {
             return None;
         }
         let mut spoken_for = Vec::new();
-        let batches = self.batches_that_may_start();
+        let mut batches = self.batches_that_may_start();
         for (ticket, lane, (want, _)) in self.queue.in_order(batches) {
+            if lane == Lane::Batch && batches == 0 {
+                continue;
+            }
             if let Some(index) = self.idle_for(*want) {
                 return Some(Step::Claim(ticket, lane, index));
+            }
+            if want.which == Which::Existing {
+                continue;
             }
             let mut awaits = |wanted: &dyn Fn(&Place<C>) -> bool| {
                 let found = (0..self.places.len()).find(|index| {
@@ -379,16 +409,16 @@ impl<C: Clone, W> Ledger<C, W> {
                 spoken_for.extend(found);
                 found.is_some()
             };
-            if awaits(&|place| place.is_expected_by(*want)) {
-                continue;
-            }
-            if let Some(index) = self.position(Place::is_free) {
+            let expected = awaits(&|place| place.is_expected_by(*want));
+            if !expected && let Some(index) = self.position(Place::is_free) {
                 return Some(Step::Start(ticket, lane, want.profile, index));
             }
-            if awaits(&Place::is_about_to_be_free) {
-                continue;
+            if !expected && !awaits(&Place::is_about_to_be_free) {
+                return self.least_recently_used().map(Step::Evict);
             }
-            return self.least_recently_used().map(Step::Evict);
+            if lane == Lane::Batch {
+                batches -= 1;
+            }
         }
         None
     }
@@ -448,7 +478,8 @@ impl<C: Clone, W> Ledger<C, W> {
     /// The idle child of the profile that was used last, so that surplus ones can age.
     fn idle_for(&self, want: Want) -> Option<usize> {
         let idle = self.idle();
-        let idle = idle.filter(|(_, profile, _)| !want.fresh && *profile == want.profile);
+        let idle =
+            idle.filter(|(_, profile, _)| want.which != Which::Fresh && *profile == want.profile);
         idle.max_by_key(|(_, _, since)| *since).map(|(at, ..)| at)
     }
 
@@ -556,7 +587,7 @@ impl<C> Place<C> {
         matches!(
             self,
             Self::Starting { lane: Lane::Background, profile, .. }
-                if !want.fresh && *profile == want.profile
+                if want.which != Which::Fresh && *profile == want.profile
         )
     }
 

@@ -129,10 +129,18 @@ impl Walk {
             return;
         }
         let ticket = self.ledger.ticket();
-        let fresh = self.random.u8(..8) == 0;
-        let want = Want { profile, fresh };
+        let which = match self.random.u8(..8) {
+            0 => Which::Fresh,
+            1 => Which::Existing,
+            _ => Which::Any,
+        };
+        let want = Want { profile, which };
         if let Some(grant) = self.ledger.request(lane, want) {
-            assert!(!fresh || matches!(grant, Grant::Start(_)));
+            match which {
+                Which::Any => {}
+                Which::Fresh => assert!(matches!(grant, Grant::Start(_))),
+                Which::Existing => assert!(matches!(grant, Grant::Claimed(..))),
+            }
             self.model.granted(lane, grant);
             return;
         }
@@ -246,8 +254,10 @@ impl Walk {
         let waiters: Vec<u64> = self.model.waiting.keys().copied().collect();
         if let Some(waiter) = self.random.choice(waiters) {
             let (ticket, ..) = self.model.waiting.remove(&waiter).unwrap();
-            assert_eq!(self.ledger.leave(ticket), Some(waiter));
-            assert_eq!(self.ledger.leave(ticket), None, "twice is harmless");
+            let (left, actions) = self.ledger.leave(ticket);
+            assert_eq!(left, Some(waiter));
+            self.model.act(actions);
+            assert_eq!(self.ledger.leave(ticket).0, None, "twice is harmless");
         }
     }
 
@@ -276,7 +286,8 @@ impl Walk {
         let free = self.places - model.occupied();
         let expected = model.starting.iter();
         let expected = expected.filter(|(_, lane, _)| *lane == Lane::Background);
-        if calls.len() > expected.count() {
+        let startable = |(_, _, want): &&&(_, _, Want)| want.which != Which::Existing;
+        if calls.iter().filter(startable).count() > expected.count() {
             assert_eq!(free, 0, "no free place while a call waits");
         }
         // Every idle child is of a profile for which nobody waits, or others were evicted for them.
@@ -285,7 +296,9 @@ impl Walk {
             let of = |index: &usize| self.ledger.at(*index).and_then(Place::profile);
             let mut indices = 0..self.places;
             assert!(
-                !indices.any(|at| idle(&at) && !want.fresh && of(&at) == Some(want.profile)),
+                !indices.any(|at| idle(&at)
+                    && want.which != Which::Fresh
+                    && of(&at) == Some(want.profile)),
                 "nobody waits beside an idle child of its profile"
             );
         }
@@ -294,6 +307,19 @@ impl Walk {
     /// Every child does what it has to and ends: whoever still waits is served, in order of arrival
     /// within its lane.
     fn finish(mut self) {
+        // These do not wait for ever: there may never be such a child.
+        let existing = |want: &Want| want.which == Which::Existing;
+        let waiting = std::mem::take(&mut self.model.waiting);
+        let (leave, stay) = waiting
+            .into_iter()
+            .partition(|(_, (_, _, want))| existing(want));
+        self.model.waiting = stay;
+        let leave: BTreeMap<u64, (Ticket, Lane, Want)> = leave;
+        for (ticket, ..) in leave.into_values() {
+            let (left, actions) = self.ledger.leave(ticket);
+            assert!(left.is_some());
+            self.model.act(actions);
+        }
         for _ in 0..10_000 {
             if self.model.waiting.is_empty() {
                 return;
@@ -323,8 +349,8 @@ fn whatever_happens_places_are_neither_lost_nor_invented_and_nobody_starves() {
 }
 
 fn any(profile: ProfileId) -> Want {
-    let fresh = false;
-    Want { profile, fresh }
+    let which = Which::Any;
+    Want { profile, which }
 }
 
 /// A ledger with busy children of these profiles.
@@ -438,7 +464,7 @@ fn who_wants_a_fresh_child_gets_a_place_although_one_is_idle() {
     ledger.release(ids[0]);
     let want = Want {
         profile: 1,
-        fresh: true,
+        which: Which::Fresh,
     };
     let ticket = ledger.ticket();
     assert!(ledger.request(Lane::Interactive, want).is_none());

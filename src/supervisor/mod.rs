@@ -42,6 +42,7 @@ mod pool_state;
 mod profiles;
 mod quarantine;
 mod recycle;
+mod reply_memory;
 mod resolve;
 mod sandbox_report;
 mod settings;
@@ -70,6 +71,15 @@ pub use settings::{EngineChoice, SandboxMode, Settings};
 pub use snapshot::{
     BreakerSummary, LatencyView, LimitsView, ProfileView, QueueView, Snapshot, Starts, WorkerView,
 };
+
+/// How many threads a runtime that serves probes should have for calls that block, such as path checks:
+/// they must not take the processes that children need where a user may have few.
+#[must_use]
+pub fn blocking_threads() -> usize {
+    const ENOUGH: usize = 72;
+    let limit = os::process_limit().and_then(|limit| usize::try_from(limit).ok());
+    limit.map_or(ENOUGH, |limit| (limit / 4).clamp(2, ENOUGH))
+}
 
 /// The running supervisor. Clones are handles to the same one; when the last is dropped without a
 /// [`drain`](Self::drain), idle children end by themselves.

@@ -186,6 +186,11 @@ impl Pool {
         self.transition(|state| ((), state.expect_generation(generation, of)));
     }
 
+    /// Ends the least recently used idle child, to make means free for another process.
+    pub(super) fn evict_one(self: &Arc<Self>) {
+        self.transition(|state| ((), state.ledger.evict_one()));
+    }
+
     /// Kills every child, without waiting.
     pub(super) fn kill_all(&self) {
         self.killing.cancel();
@@ -400,13 +405,13 @@ impl Drop for BatchSeat {
 
 /// A waiter's turn; dropping it gives it up.
 struct Waiting<'a> {
-    pool: &'a Pool,
+    pool: &'a Arc<Pool>,
     ticket: Ticket,
     since: Instant,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(pool: &'a Pool, ticket: Ticket) -> Self {
+    fn new(pool: &'a Arc<Pool>, ticket: Ticket) -> Self {
         metrics::gauge!(metric::QUEUE_WAITING).increment(1.0);
         let since = Instant::now();
         Self {
@@ -436,8 +441,8 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         metrics::gauge!(metric::QUEUE_WAITING).decrement(1.0);
-        let waiter = self.pool.lock().ledger.leave(self.ticket);
-        // Outside the lock.
-        drop(waiter);
+        let ticket = self.ticket;
+        // The waiter is dropped outside the lock.
+        let _left = self.pool.transition(|state| state.ledger.leave(ticket));
     }
 }

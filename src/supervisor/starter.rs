@@ -2,8 +2,8 @@
 //! question. Every start goes on in a task of its own, so a caller that leaves cuts nothing off.
 
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -34,6 +34,26 @@ pub(super) struct Starter {
     breaker: Arc<Breaker>,
     observers: Arc<Observers>,
     next_id: AtomicU64,
+    shortage: Shortage,
+}
+
+/// The system had no process or descriptor for a child a moment ago: others need not try.
+#[derive(Default)]
+struct Shortage(Mutex<Option<(Instant, String)>>);
+
+impl Shortage {
+    const LASTS: Duration = Duration::from_millis(500);
+
+    fn note(&self, reason: &str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), reason.to_owned()));
+    }
+
+    fn current(&self) -> Option<String> {
+        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, reason) = noted.as_ref()?;
+        (at.elapsed() < Self::LASTS).then(|| reason.clone())
+    }
 }
 
 impl Starter {
@@ -53,6 +73,7 @@ impl Starter {
                 lost_log: LogThrottle::default(),
             }),
             next_id: AtomicU64::new(1),
+            shortage: Shortage::default(),
         })
     }
 
@@ -102,6 +123,9 @@ impl Starter {
         if self.pool.is_closing() {
             return Err(StartError::ShuttingDown);
         }
+        if let Some(reason) = self.shortage.current() {
+            return Err(StartError::Shortage(reason));
+        }
         let Some(id) = place.take() else {
             return Err(StartError::ShuttingDown);
         };
@@ -118,6 +142,9 @@ impl Starter {
         let (sender, ready) = oneshot::channel();
         self.pool.tasks.spawn(task.run(command, orders, sender));
         let started = ready.await.unwrap_or(Err(StartError::ShuttingDown));
+        if let Err(StartError::Shortage(reason)) = &started {
+            self.shortage.note(reason);
+        }
         let stats = &self.observers.stats;
         stats.count_start(started.is_ok());
         match &started {
@@ -130,7 +157,9 @@ impl Starter {
             // Refused options say nothing about the engine: it starts.
             Err(StartError::Refused(_)) => attempt.succeeded(),
             Err(StartError::Failed(reason)) => attempt.failed(reason),
-            Err(StartError::HeldBack { .. } | StartError::ShuttingDown) => drop(attempt),
+            Err(
+                StartError::Shortage(_) | StartError::HeldBack { .. } | StartError::ShuttingDown,
+            ) => drop(attempt),
         }
         started.map(|()| self.pool.ready(id, child))
     }
@@ -179,12 +208,20 @@ impl Starter {
         let limits = ChildLimits::from_settings(&self.settings);
         let kill = &self.pool.killing;
         let answered = one_answer(&mut child, &limits, longest, kill).await;
-        let _left = answer.send(answered);
         let reason = Reason::Discovery;
         place.ending(reason);
-        let lost = || place.lost();
-        let status = end(&mut child, reason, limits.grace, kill, lost).await;
+        if !child.has_ended() {
+            // Its end may take a while: who asked does not wait for it.
+            let _left = answer.send(answered);
+            let lost = || place.lost();
+            let status = end(&mut child, reason, limits.grace, kill, lost).await;
+            place.ended(reason, status, &child.stderr_tail.shown());
+            return;
+        }
+        // The place is free before who asked goes on, and perhaps wants every place there is.
+        let status = child.reap().await;
         place.ended(reason, status, &child.stderr_tail.shown());
+        let _left = answer.send(answered);
     }
 
     fn status(

@@ -5,7 +5,7 @@
     clippy::expect_used,
     reason = "a test that cannot go on must fail"
 )]
-// The tests with a misbehaving engine run on Linux only; what they use stands idle elsewhere.
+// The tests with a misbehaving engine run on Linux only; what they use is unused elsewhere.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 #[allow(dead_code, unreachable_pub, reason = "each binary uses its part of it")]
@@ -26,9 +26,13 @@ mod http;
 mod http_gate;
 mod lifecycle;
 #[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
 mod misbehaving;
 mod replicas;
 mod roots;
 mod sdk_client;
 mod surface;
+#[cfg(target_os = "linux")]
+mod transports;
 mod wire;

@@ -8,7 +8,7 @@ use deckprobe_mcp::contract::{ErrorCode, ProbeOptions, Record};
 use deckprobe_mcp::supervisor::{Introspection, SandboxMode, Settings};
 
 use super::harness::{
-    Bench, Chaos, assert_answers, assert_fails, eventually, json, launcher, record, within,
+    Bench, Chaos, assert_answers, assert_fails, eventually, json, launcher, record, skip, within,
 };
 use super::host::Host;
 
@@ -93,6 +93,72 @@ async fn a_start_without_resources_fails_alone() {
     host.close();
     assert!(host.process.wait().unwrap().success());
     chaos.assert_all_gone().await;
+}
+
+/// A3: no descriptors for another child, while one runs: calls wait for that one instead of failing.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_cannot_start_a_child_wait_for_one_that_runs() {
+    let chaos = Chaos::new();
+    let mut host = Host::start(&chaos, 10_000);
+    assert_eq!(host.probe("reply.pdf")["status"], "ok");
+    let pid = rustix::process::Pid::from_raw(i32::try_from(host.pid()).unwrap());
+    let few = |current| rustix::process::Rlimit {
+        current,
+        maximum: Some(4096),
+    };
+    let nofile = rustix::process::Resource::Nofile;
+    rustix::process::prlimit(pid, nofile, few(Some(3))).unwrap();
+    for n in 0..60 {
+        host.ask(&format!("wait:2~{n}.pdf"));
+    }
+    for _ in 0..60 {
+        let reply = host.reply();
+        assert_eq!(reply["status"], "ok", "{reply}");
+    }
+    assert_eq!(host.snapshot()["starts"]["ok"], 1, "one served them all");
+    rustix::process::prlimit(pid, nofile, few(Some(1024))).unwrap();
+    host.close();
+    assert!(host.process.wait().unwrap().success());
+    chaos.assert_all_gone().await;
+}
+
+/// A3: a user who may have few processes and threads: our own path checks must not take those that
+/// children need.
+#[test]
+fn a_small_limit_of_processes_is_enough_for_any_number_of_probes() {
+    use std::os::unix::process::CommandExt;
+    // Limits of processes do not hold for root, and count those of all programs of a user.
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can become a user without other processes");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(folder.path(), 0o755);
+    let program = folder.path().join("deckprobe-mcp");
+    std::fs::copy(launcher(), &program).unwrap();
+    mode(&program, 0o755);
+    let document = folder.path().join("quarterly.docx");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/quarterly.docx");
+    std::fs::copy(fixture, &document).unwrap();
+    mode(&document, 0o644);
+    let user = 60_000 + std::process::id() % 5000;
+    let output = Command::new("bash")
+        .args(["-c", "ulimit -u 20 && exec \"$@\"", "bash"])
+        .arg(&program)
+        .arg("probe")
+        .args(std::iter::repeat_n(&document, 400))
+        .env("DECKPROBE_MCP_ENGINE", "builtin")
+        .uid(user)
+        .gid(user)
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr:.2000}");
+    let reports = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(reports.matches("\"status\":\"ok\"").count(), 400);
 }
 
 /// A4: it exits at once, without a word.

@@ -114,6 +114,7 @@ table! {
         PdfDocumentFeatures = path("pdf.document_features", PDF, Metadata, Exact, 100);
         PdfDeepDocumentFeatures = path("pdf.deep_document_features", PDF, Deep, Exact, 105);
         PdfActiveContentAssessment = path("pdf.active_content_assessment", PDF, Deep, High, 110);
+        PdfPageContent = path("pdf.page_content", PDF, Deep, High, 120);
         OoxmlIdentity = path("ooxml.identity", OOXML, Header, Exact, 1).identity();
         OoxmlCoreProperties = path("ooxml.core_properties", OOXML, Metadata, High, 8);
         OoxmlAppProperties = path("ooxml.app_properties", OOXML, Metadata, High, 8);

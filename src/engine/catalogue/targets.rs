@@ -147,6 +147,8 @@ targets! {
         .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity, OfficeLegacyCfbInventory]);
     SECURITY_ACTIVE_CONTENT_RISK = common("security.active_content_risk", TextOrNull, Deep, "none, low, medium or high, judged by active content")
         .contract(ANY).by(&[PdfActiveContentAssessment, OoxmlDeepSecurity]).by_ours(&[OfficeLegacyCfbInventory]);
+    SECURITY_RISK_SIGNALS = common("security.risk_signals", Objects, Metadata, "What was found that may be a risk: kind, severity, number and the first location")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
 
     QUALITY_CORRUPTED = common("quality.corrupted", BoolOrNull, Deep, "Whether parts of the document are damaged")
         .contract(ANY).by(&[IworkIwaIntegrity, IworkIwaObjects]).by_ours(&[OfficeLegacyCfbInventory]);
@@ -210,6 +212,36 @@ targets! {
         .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
     PDF_PAGE_SIZES = format("pdf.page_sizes", Objects, Metadata, "Distinct page sizes in points with the number of pages, the most frequent first")
         .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+
+    PDF_SIGNATURES = format("pdf.signatures", Objects, Metadata, "Signatures: signer, time and format as recorded, and whether the whole file is covered; nothing is verified")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+
+    PDF_FONTS = format("pdf.fonts", Objects, Metadata, "Fonts: name, type, whether they are embedded, and whether as a subset")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_IMAGE_COUNT = format("pdf.image_count", U64, Metadata, "Image objects, masks not counted")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_PAGE_SIZE_CLASSES = format("pdf.page_size_classes", Objects, Metadata, "Page sizes by name, such as A4 or Letter, with orientation and number of pages")
+        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+    PDF_FORM_TYPE = format("pdf.form_type", Text, Metadata, "none, acroform, xfa or acroform_xfa")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_PERMISSIONS = format("pdf.permissions", ObjectOrNull, Metadata, "What users without the owner's password may do; null when the document is not encrypted")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_OUTLINE_ITEM_COUNT = format("pdf.outline_item_count", U64, Metadata, "Bookmarks")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_OUTLINE_DEPTH = format("pdf.outline_depth", U64, Metadata, "Levels of bookmarks")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_PAGE_LABELS = format("pdf.page_labels", Objects, Metadata, "Ranges of page labels: first page, style, prefix and start")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_INCREMENTAL_UPDATE_COUNT = format("pdf.incremental_update_count", U64, Metadata, "Updates that were appended to the file")
+        .ours(PDF).by(&[PdfDocumentStructure]);
+    PDF_PRODUCER_FAMILY = format("pdf.producer_family", TextOrNull, Metadata, "Family of the program that wrote the file, by its name")
+        .ours(PDF).by(&[PdfInfoDictionary]);
+    PDF_TEXT_LAYER = format("pdf.text_layer", Text, Deep, "full, partial or none, by a sample of up to ten pages")
+        .ours(PDF).by(&[PdfPageContent]);
+    PDF_IS_SCAN = format("pdf.is_scan", Bool, Deep, "Whether the sampled pages show images and no text")
+        .ours(PDF).by(&[PdfPageContent]);
+    PDF_PAGE_TEXT = format("pdf.page_text", Objects, Deep, "For each sampled page whether it shows text and images")
+        .ours(PDF).by(&[PdfPageContent]);
 
     WORD_PAGE_COUNT = format("word.page_count", U64OrNull, Metadata, "Pages as counted by the application")
         .contract(WORD | DOC).by(&[WordAppStatistics, OfficeLegacySummaryInformation, OfficeLegacyContentStatistics])

@@ -127,6 +127,11 @@ impl<'t> Xml<'t> {
         }
     }
 
+    /// What was not read yet.
+    pub(crate) fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
     /// How many elements are open.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()

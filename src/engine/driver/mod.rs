@@ -10,6 +10,7 @@ pub(crate) mod iwork;
 pub(crate) mod legacy;
 pub(crate) mod ooxml;
 mod pdf;
+mod signals;
 
 use self::legacy::Legacy;
 use self::pdf::Pdf;

@@ -1,20 +1,23 @@
-//! Who may come in, how many at once, and for how long.
+//! Which requests are let in, how many at once, and for how long.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::connections::ConnectionHandle;
+use super::held_body::HeldBody;
 use crate::config::{HttpSettings, Token};
 use crate::telemetry::metric;
 
 /// Most bytes of request bodies at once. Each may be held several times over while it is read.
 const BODIES: usize = 64 * 1024 * 1024;
-/// Longest `Authorization` header that is looked at, in bytes.
+/// Longest `Authorization` header that is compared, in bytes.
 const LONGEST_CREDENTIALS: usize = 8192;
 
 /// The gate before everything but the health checks.
@@ -28,6 +31,9 @@ pub(super) struct Gate {
     timeout: Duration,
 }
 
+/// What a request holds until the last byte of its answer.
+type Held = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+
 impl Gate {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         Self {
@@ -39,9 +45,11 @@ impl Gate {
         }
     }
 
-    fn body_kib(&self, announced: Option<usize>) -> u32 {
-        let bytes = announced.unwrap_or(self.max_body);
-        u32::try_from(bytes / 1024).unwrap_or(u32::MAX)
+    fn hold(&self, announced: Option<usize>) -> Option<Held> {
+        let kib = u32::try_from(announced.unwrap_or(self.max_body) / 1024).unwrap_or(u32::MAX);
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
+        Some((place, room))
     }
 
     fn knows(&self, headers: &HeaderMap) -> bool {
@@ -54,44 +62,121 @@ impl Gate {
         };
         bearer(one).is_some_and(|presented| token.matches(presented))
     }
+
+    /// Reads the body, so that what is wrong with it is a 400, and passes the request on.
+    async fn run(&self, request: Request, next: Next) -> Response {
+        if request.method() != Method::POST {
+            return next.run(request).await;
+        }
+        let (parts, body) = request.into_parts();
+        let body = match to_bytes(body, self.max_body).await {
+            Ok(body) => body,
+            Err(error) if is_too_long(&error) => return too_large(self.max_body),
+            Err(_) => return bad_request("the body of the request is malformed or incomplete\n"),
+        };
+        if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
+            return bad_request("the body of the request is not JSON\n");
+        }
+        next.run(Request::from_parts(parts, Body::from(body))).await
+    }
 }
 
-/// Lets a request in, or answers it here: before its body is read.
-pub(super) async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+/// Lets a request in, or answers it here.
+pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    if let Some(wrong) = wrong_head(&request) {
+        return bad_request(wrong);
+    }
     if !gate.knows(request.headers()) {
-        metrics::counter!(metric::HTTP_REFUSED, "reason" => "token").increment(1);
+        count_refused("token");
         let challenge = (header::WWW_AUTHENTICATE, "Bearer realm=\"deckprobe-mcp\"");
         let text = "a bearer token is needed, or the one presented is not right\n";
         return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
     }
-    let announced = body_length(request.headers());
-    if announced.is_some_and(|bytes| bytes > gate.max_body) {
-        let text = format!("a request may have at most {} bytes\n", gate.max_body);
-        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    if let Some(connection) = request.extensions().get::<ConnectionHandle>()
+        && !connection.admit()
+    {
+        return busy();
     }
-    let (Ok(_place), Ok(_room)) = (
-        gate.places.try_acquire(),
-        gate.room.try_acquire_many(gate.body_kib(announced)),
-    ) else {
-        metrics::counter!(metric::HTTP_REFUSED, "reason" => "busy").increment(1);
-        let retry = (header::RETRY_AFTER, "2");
-        let text = "too many requests at once; try again in some seconds\n";
-        return (StatusCode::SERVICE_UNAVAILABLE, [retry], text).into_response();
+    let announced = request.body().size_hint().exact();
+    let announced = announced.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    if announced.is_some_and(|bytes| bytes > gate.max_body) {
+        return too_large(gate.max_body);
+    }
+    let Some(held) = gate.hold(announced) else {
+        return busy();
     };
-    match tokio::time::timeout(gate.timeout, next.run(request)).await {
-        Ok(response) => response,
+    accept_what_we_send(request.headers_mut());
+    match tokio::time::timeout(gate.timeout, gate.run(request, next)).await {
+        Ok(response) => response.map(|body| Body::new(HeldBody::new(body, held))),
         Err(_elapsed) => {
-            metrics::counter!(metric::HTTP_REFUSED, "reason" => "timeout").increment(1);
+            count_refused("timeout");
             let text = "the request was not answered in time (DECKPROBE_MCP_HTTP_TIMEOUT_MS)\n";
             (StatusCode::GATEWAY_TIMEOUT, text).into_response()
         }
     }
 }
 
-/// The announced length of the body. One that is no number never gets here.
-fn body_length(headers: &HeaderMap) -> Option<usize> {
-    let length = headers.get(header::CONTENT_LENGTH)?;
-    length.to_str().ok()?.parse().ok()
+/// What is wrong with the head of a request. Two values for one of these headers, or a name with a user
+/// in it, could mean one thing to a proxy and another to us.
+fn wrong_head(request: &Request) -> Option<&'static str> {
+    let headers = request.headers();
+    let count = |name| headers.get_all(name).iter().count();
+    if count(header::HOST) > 1 || count(header::ORIGIN) > 1 {
+        return Some("a request has at most one Host and one Origin\n");
+    }
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let target = request
+        .uri()
+        .authority()
+        .map(|name| name.as_str().as_bytes());
+    let has_user = |name: Option<&[u8]>| name.is_some_and(|name| name.contains(&b'@'));
+    (has_user(host) || has_user(target)).then_some("a host has no user name\n")
+}
+
+/// `*/*` includes both kinds of answer that the protocol's service may choose from.
+fn accept_what_we_send(headers: &mut HeaderMap) {
+    let takes_anything = |value: &HeaderValue| {
+        let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let mut kinds = text.split(',').map(|kind| kind.split(';').next());
+        kinds.any(|kind| kind.is_some_and(|kind| kind.trim() == "*/*"))
+    };
+    if headers.get_all(header::ACCEPT).iter().any(takes_anything) {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, both);
+    }
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = source {
+        // The type of the limit is not ours to name; its message is fixed.
+        if error.to_string() == "length limit exceeded" {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
+fn too_large(most: usize) -> Response {
+    let text = format!("a request may have at most {most} bytes\n");
+    (StatusCode::PAYLOAD_TOO_LARGE, text).into_response()
+}
+
+fn bad_request(why: &'static str) -> Response {
+    count_refused("malformed");
+    (StatusCode::BAD_REQUEST, why).into_response()
+}
+
+fn busy() -> Response {
+    count_refused("busy");
+    let retry = (header::RETRY_AFTER, "2");
+    let text = "too many requests at once; try again in some seconds\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [retry], text).into_response()
+}
+
+fn count_refused(reason: &'static str) {
+    metrics::counter!(metric::HTTP_REFUSED, "reason" => reason).increment(1);
 }
 
 /// The credentials of a `Bearer` header. The scheme's name has no case (RFC 9110 §11.1).

@@ -1,4 +1,4 @@
-//! Streamable HTTP: the same handler behind a guarded door.
+//! Streamable HTTP: the same handler behind a gate.
 //!
 //! No session is kept: every request stands alone, so that any replica can answer it. In front of the
 //! protocol stand a bearer token, the lists of hosts and origins, and limits on connections, headers,
@@ -8,7 +8,8 @@
 mod connections;
 mod endpoints;
 mod gate;
-mod write_timeout;
+mod held_body;
+mod responses;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use rmcp::transport::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -121,6 +122,7 @@ fn router(
     let gate = Gate::new(settings);
     Router::new()
         .route_service("/mcp", mcp)
+        .route_layer(from_fn(responses::write_results))
         .route("/metrics", get(endpoints::metrics))
         .route_layer(from_fn_with_state(gate, gate::admit))
         .route("/healthz", get(endpoints::healthz))

@@ -20,6 +20,9 @@ pub(super) enum Line {
     End,
 }
 
+/// A byte order mark. Some editors and shells put it before the first line.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
 /// Reads lines of at most `limit` bytes.
 pub(super) struct LineReader {
     source: Input,
@@ -32,6 +35,8 @@ pub(super) struct LineReader {
     searched: usize,
     /// Set while the rest of an oversized line is discarded.
     discarding: Option<IdScanner>,
+    /// Whether the first line was handed out.
+    begun: bool,
     ended: bool,
 }
 
@@ -44,6 +49,7 @@ impl LineReader {
             start: 0,
             searched: 0,
             discarding: None,
+            begun: false,
             ended: false,
         }
     }
@@ -96,7 +102,10 @@ impl LineReader {
     }
 
     /// A whole line, or the end of one whose beginning was discarded.
-    fn judge(&mut self, text: Vec<u8>) -> Line {
+    fn judge(&mut self, mut text: Vec<u8>) -> Line {
+        if !std::mem::replace(&mut self.begun, true) && text.starts_with(BOM) {
+            text.drain(..BOM.len());
+        }
         if let Some(mut id_scanner) = self.discarding.take() {
             id_scanner.feed(&text);
             return Line::TooLong(id_scanner.id());
@@ -158,6 +167,15 @@ mod tests {
         for chunk in [1, 2, 7, 4096] {
             let got = lines(b"one\n\ntwo\r\nlast", chunk, 100).await;
             assert_eq!(got, [text("one"), text(""), text("two\r"), text("last")]);
+        }
+    }
+
+    #[tokio::test]
+    async fn byte_order_mark_is_skipped_before_the_first_line_only() {
+        let text = |bytes: &[u8]| Line::Text(bytes.to_vec());
+        for chunk in [1, 2, 4096] {
+            let got = lines(b"\xEF\xBB\xBF{}\n\xEF\xBB\xBF{}\n", chunk, 100).await;
+            assert_eq!(got, [text(b"{}"), text(b"\xEF\xBB\xBF{}")]);
         }
     }
 

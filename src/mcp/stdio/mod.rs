@@ -8,11 +8,9 @@
 mod id_scanner;
 mod in_flight;
 mod lines;
-mod raw_json;
+mod outgoing;
 mod streams;
 mod transport;
 
-pub use in_flight::InFlight;
-pub use raw_json::{RAW_JSON_KEY, RawJsonTransport};
 pub use streams::{Input, Output, open as open_streams};
 pub use transport::{ConnectionLimits, StdioTransport};

@@ -33,18 +33,42 @@ pub(super) async fn reader_gone() {
     }
 }
 
+/// Completes when the other end of standard input is closed, also while there is something left to read.
+pub(super) async fn input_hung_up() {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if is_hung_up() {
+            return;
+        }
+    }
+}
+
 #[cfg(unix)]
 fn is_abandoned() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = std::io::stdout();
-    let mut look = [PollFd::new(&stdout, PollFlags::empty())];
-    let at_once = Timespec::default();
-    let gone = PollFlags::ERR | PollFlags::HUP;
-    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().intersects(gone)
+    use rustix::event::PollFlags;
+    unix::polls(&std::io::stdout(), PollFlags::empty())
+}
+
+#[cfg(target_os = "linux")]
+fn is_hung_up() -> bool {
+    use rustix::event::PollFlags;
+    unix::polls(&std::io::stdin(), PollFlags::RDHUP)
+}
+
+/// Elsewhere a half-closed socket cannot be told from an open one without reading.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_hung_up() -> bool {
+    use rustix::event::PollFlags;
+    unix::polls(&std::io::stdin(), PollFlags::empty())
 }
 
 #[cfg(not(unix))]
 fn is_abandoned() -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_hung_up() -> bool {
     false
 }
 
@@ -74,6 +98,7 @@ fn open_output() -> Output {
 mod unix {
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{FileType, Mode, OFlags};
     use tokio::net::UnixStream;
     use tokio::net::unix::pipe;
@@ -100,6 +125,14 @@ mod unix {
             FileType::Socket => Some(Box::new(socket(stream)?)),
             _ => None,
         }
+    }
+
+    /// Whether the other end of a stream is closed, or one of the events `asked` for is there.
+    pub(super) fn polls(stream: &impl AsFd, asked: PollFlags) -> bool {
+        let mut look = [PollFd::new(stream, asked)];
+        let at_once = Timespec::default();
+        let gone = PollFlags::ERR | PollFlags::HUP | asked;
+        poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().intersects(gone)
     }
 
     fn kind(stream: &impl AsFd) -> Option<FileType> {

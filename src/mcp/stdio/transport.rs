@@ -1,5 +1,6 @@
-//! The SDK's `Transport`, over bounded lines and bounded work in flight.
+//! The SDK's `Transport` over bounded lines, with bounded work in flight.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,24 +18,25 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::super::raw_json::ResultSlot;
 use super::super::text::excerpt;
-use super::in_flight::InFlight;
+use super::in_flight::{Admission, InFlight};
 use super::lines::{Line, LineReader};
-use super::raw_json::{RawJsonTransport, render};
-use super::streams::{Input, Output, reader_gone};
+use super::outgoing::Outgoing;
+use super::streams::{Input, Output, input_hung_up, reader_gone};
 
 /// The bounds of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     /// Longest line from the client, in bytes.
     pub line_bytes: usize,
-    /// Most requests without a reply; above it we stop reading.
+    /// Most requests that run at once; further ones wait. Pings and notifications do not wait.
     pub requests: usize,
     /// Most bytes of unanswered requests and unread replies; above it we stop reading.
     pub bytes: usize,
     /// Longest wait for replies after the client closed its end.
     pub drain: Duration,
-    /// The same after we were told to stop.
+    /// The same after a signal.
     pub drain_on_stop: Duration,
 }
 
@@ -44,10 +46,12 @@ pub struct StdioTransport {
     output: Arc<Mutex<Output>>,
     in_flight: Arc<InFlight>,
     limits: ConnectionLimits,
-    /// The error that we are answering by ourselves. One at a time, and nothing is read meanwhile, so
-    /// that a client that sends nonsense and does not read costs nothing.
+    /// Requests that wait for their turn, as they were read.
+    waiting: VecDeque<(RequestId, Vec<u8>)>,
+    /// The error that the transport itself is sending. Nothing is read meanwhile, so that a client that
+    /// sends malformed lines and does not read takes no memory.
     refusing: Option<JoinHandle<io::Result<()>>>,
-    /// Whether a request was seen that fixes the generation of the protocol.
+    /// Whether a request was seen that fixes the revision of the protocol.
     opened: bool,
     /// Set when the input has ended.
     ended: bool,
@@ -61,9 +65,18 @@ pub struct StdioTransport {
     stop: CancellationToken,
 }
 
+/// What comes next.
+enum Event {
+    Line(Line),
+    /// The first of the waiting requests may run.
+    Turn,
+    /// The connection is over.
+    Over,
+}
+
 impl StdioTransport {
     /// A transport over two streams. `eof` is cancelled when the client closes its end, `gone` when it
-    /// cannot hear us any more; cancelling `stop` ends the connection after what is in flight.
+    /// can no longer read our answers; cancelling `stop` ends the connection after what is in flight.
     #[must_use]
     pub fn new(
         (input, output): (Input, Output),
@@ -77,6 +90,7 @@ impl StdioTransport {
             output: Arc::new(Mutex::new(output)),
             in_flight: Arc::new(InFlight::new(limits.requests, limits.bytes)),
             limits,
+            waiting: VecDeque::new(),
             refusing: None,
             opened: false,
             ended: false,
@@ -87,72 +101,92 @@ impl StdioTransport {
         }
     }
 
-    /// The next line while there is one, `None` when the connection is over. Safe to drop.
-    async fn line(&mut self) -> Option<Line> {
+    /// The next event. Cancel-safe.
+    async fn next(&mut self) -> Event {
         loop {
             if self.drain_until.is_none() && self.stop.is_cancelled() {
                 self.drain_until = Some(Instant::now() + self.limits.drain_on_stop);
             }
-            let in_flight = Arc::clone(&self.in_flight);
-            let Some(until) = self.drain_until else {
-                tokio::select! {
-                    biased;
-                    () = in_flight.broken() => {
-                        self.gone.cancel();
-                        return None;
-                    }
-                    () = self.stop.cancelled() => {}
-                    line = next_line(&in_flight, &mut self.lines) => match line {
-                        Line::End => {
-                            self.ended = true;
-                            self.eof.cancel();
-                            self.drain_until = Some(Instant::now() + self.limits.drain);
-                        }
-                        line => return Some(line),
-                    }
-                }
-                continue;
+            if !self.ended && !self.stop.is_cancelled() && self.may_read() {
+                // A client that hung up and reads again: its end will be read in its turn.
+                self.drain_until = None;
+            }
+            let event = match self.drain_until {
+                None => self.next_while_open().await,
+                Some(until) => self.next_while_draining(until).await,
             };
-            // Told to stop, we still read: a call that comes now is refused by its handler.
-            tokio::select! {
-                biased;
-                () = in_flight.settled() => return None,
-                () = tokio::time::sleep_until(until) => {
-                    tracing::warn!("some calls were not answered before the drain time was over");
-                    // Nothing more is written: a client that does not read holds up nothing now.
-                    self.in_flight.broke();
-                    return None;
+            match event {
+                Some(Event::Line(Line::End)) => {
+                    self.ended = true;
+                    self.eof.cancel();
+                    self.drain_until
+                        .get_or_insert(Instant::now() + self.limits.drain);
                 }
-                // The client did not only close its end: it has left, and its calls with it.
-                () = reader_gone(), if self.ended => {
-                    self.in_flight.broke();
-                    self.gone.cancel();
-                    return None;
-                }
-                line = next_line(&in_flight, &mut self.lines), if !self.ended => match line {
-                    Line::End => {
-                        self.ended = true;
-                        self.eof.cancel();
-                    }
-                    line => return Some(line),
-                }
+                Some(event) => return event,
+                None => {}
             }
         }
     }
 
+    async fn next_while_open(&mut self) -> Option<Event> {
+        let may_read = self.refusing.is_none();
+        let in_flight = &self.in_flight;
+        tokio::select! {
+            biased;
+            () = in_flight.broken() => {
+                self.gone.cancel();
+                Some(Event::Over)
+            }
+            () = self.stop.cancelled() => None,
+            () = in_flight.next_may_run(), if !self.waiting.is_empty() => Some(Event::Turn),
+            () = finished(&mut self.refusing) => None,
+            line = next_line(in_flight, &mut self.lines), if may_read => Some(Event::Line(line)),
+            // The end of input lies behind lines that cannot be read now: a client that closed its end
+            // and does not read is given as long as one whose end was read.
+            () = input_hung_up(), if !may_read || !in_flight.has_room() => {
+                self.drain_until = Some(Instant::now() + self.limits.drain);
+                None
+            }
+        }
+    }
+
+    /// After a signal we still read: a call that comes now is refused by its handler.
+    async fn next_while_draining(&mut self, until: Instant) -> Option<Event> {
+        let may_read = self.refusing.is_none() && !self.ended;
+        let in_flight = &self.in_flight;
+        tokio::select! {
+            biased;
+            () = in_flight.settled(), if self.ended || self.stop.is_cancelled() => Some(Event::Over),
+            () = tokio::time::sleep_until(until) => {
+                tracing::warn!("some calls were not answered before the drain time was over");
+                // Nothing more is written: a client that does not read delays nothing now.
+                in_flight.set_broken();
+                Some(Event::Over)
+            }
+            // The client did not only close its end: it has left, and its calls with it.
+            () = reader_gone(), if self.ended || !self.stop.is_cancelled() => {
+                in_flight.set_broken();
+                self.gone.cancel();
+                Some(Event::Over)
+            }
+            () = in_flight.next_may_run(), if !self.waiting.is_empty() => Some(Event::Turn),
+            () = finished(&mut self.refusing) => None,
+            line = next_line(in_flight, &mut self.lines), if may_read => Some(Event::Line(line)),
+        }
+    }
+
+    fn may_read(&self) -> bool {
+        self.refusing.is_none() && self.in_flight.has_room()
+    }
+
     /// Turns a line into a message for the service, or into an error for the client.
-    fn judge(&mut self, line: Line) -> Option<RxJsonRpcMessage<RoleServer>> {
+    fn accept(&mut self, line: Line) -> Option<RxJsonRpcMessage<RoleServer>> {
         let bytes = match line {
             Line::Text(bytes) => bytes,
             Line::TooLong(id) => {
                 let most = self.limits.line_bytes;
-                self.refuse(
-                    ErrorData::invalid_request(
-                        format!("a message may have at most {most} bytes"),
-                        None,
-                    ),
-                    id,
-                );
+                let text = format!("a message may have at most {most} bytes");
+                self.refuse(ErrorData::invalid_request(text, None), id);
                 return None;
             }
             Line::End => return None,
@@ -161,7 +195,7 @@ impl StdioTransport {
             return None;
         }
         match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&bytes) {
-            Ok(message) => self.admit(message, bytes.len()),
+            Ok(message) => self.admit(message, bytes),
             Err(_) => {
                 self.refuse_malformed(&bytes);
                 None
@@ -172,32 +206,40 @@ impl StdioTransport {
     fn admit(
         &mut self,
         mut message: RxJsonRpcMessage<RoleServer>,
-        bytes: usize,
+        bytes: Vec<u8>,
     ) -> Option<RxJsonRpcMessage<RoleServer>> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
-                if !self.in_flight.open(request.id.clone(), bytes) {
-                    // An error with this id would be taken for the answer to the first request.
-                    let id = excerpt(&request.id.to_string());
-                    let text = format!("id {id} is already in use by a request");
-                    self.refuse(ErrorData::invalid_request(text, None), None);
-                    return None;
+                let is_ping = matches!(request.request, ClientRequest::PingRequest(_));
+                self.opened |=
+                    !is_ping && !matches!(request.request, ClientRequest::DiscoverRequest(_));
+                let (id, slot) = (request.id.clone(), ResultSlot::default());
+                let admission =
+                    self.in_flight
+                        .enter(id.clone(), bytes.len(), slot.clone(), is_ping);
+                match admission {
+                    Admission::Runs => {
+                        request.request.extensions_mut().insert(slot);
+                    }
+                    Admission::Waits => {
+                        self.waiting.push_back((id, bytes));
+                        return None;
+                    }
+                    Admission::Duplicate => {
+                        // An error with this id would be taken for the answer to the first request.
+                        let id = excerpt(&id.to_string());
+                        let text = format!("id {id} is already in use by a request");
+                        self.refuse(ErrorData::invalid_request(text, None), None);
+                        return None;
+                    }
                 }
-                self.opened |= !matches!(
-                    request.request,
-                    ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
-                );
-                request
-                    .request
-                    .extensions_mut()
-                    .insert(RawJsonTransport(Arc::clone(&self.in_flight)));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // It gets no reply any more; waiting for one would hold up the end.
+                    // It gets no reply any more; waiting for one would delay the end.
                     self.in_flight.close(id);
                 }
                 if !self.opened {
@@ -210,6 +252,17 @@ impl StdioTransport {
                     return None;
                 }
             }
+        }
+        Some(message)
+    }
+
+    /// The first waiting request, unless it was cancelled.
+    fn take_waiting(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let (id, bytes) = self.waiting.pop_front()?;
+        let slot = self.in_flight.run(&id)?;
+        let mut message = serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&bytes).ok()?;
+        if let JsonRpcMessage::Request(request) = &mut message {
+            request.request.extensions_mut().insert(slot);
         }
         Some(message)
     }
@@ -231,12 +284,12 @@ impl StdioTransport {
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
         tracing::debug!(message = %error.message, "refused a line from the client");
         let error = JsonRpcMessage::error(error, id);
-        // A task of its own, since `receive` may be dropped in the middle of it.
+        // In a task, since `receive` may be dropped in the middle of it.
         self.refusing = Some(tokio::spawn(self.send(error)));
     }
 }
 
-/// The id of an object that is no valid message, where it has one that a request may have.
+/// The id of an object that is not a valid message, if it has one that a request may have.
 fn id_of(object: &[u8]) -> Option<RequestId> {
     #[derive(Deserialize)]
     struct WithId {
@@ -252,6 +305,17 @@ async fn next_line(in_flight: &InFlight, lines: &mut LineReader) -> Line {
     lines.next().await
 }
 
+/// Completes when an error of ours has been sent; never when there is none.
+async fn finished(refusing: &mut Option<JoinHandle<io::Result<()>>>) {
+    match refusing {
+        Some(task) => {
+            let _sent_or_broken = task.await;
+            *refusing = None;
+        }
+        None => std::future::pending().await,
+    }
+}
+
 /// Writes one message. A write that began is finished even if the caller goes away, since half a line
 /// would spoil the next one.
 async fn write(
@@ -259,31 +323,38 @@ async fn write(
     in_flight: Arc<InFlight>,
     message: TxJsonRpcMessage<RoleServer>,
 ) -> io::Result<()> {
-    let (line, answers) = render(message)?;
-    let queued = in_flight.queue(line.len());
+    let answers = match &message {
+        JsonRpcMessage::Response(response) => Some(response.id.clone()),
+        JsonRpcMessage::Error(error) => error.id.clone(),
+        _ => None,
+    };
+    let json = answers.as_ref().and_then(|id| in_flight.take_json(id));
+    let outgoing = Outgoing::new(message, json)?;
+    let queued = in_flight.queue(outgoing.held_bytes());
     let mut output = output.lock().await;
     let outcome = tokio::select! {
         biased;
-        // The client has left or was given up, which was said once. Half a line may stand there, but
-        // nothing comes behind it.
+        // The client has left or was given up. Half a line may be out, but nothing follows it.
         () = in_flight.broken() => Ok(()),
-        outcome = put(&mut output, &line) => outcome,
+        outcome = put(&mut output, outgoing) => outcome,
     };
     drop(output);
-    if let Err(error) = &outcome {
-        // The client closed its end, which is an ordinary way to leave.
+    if let Err(error) = outcome {
+        // The client closed its end, which is an ordinary way to leave and no error of this call.
         tracing::debug!(%error, "writing to the client failed");
-        in_flight.broke();
+        in_flight.set_broken();
     }
     if let Some(id) = answers {
         in_flight.close(&id);
     }
     drop(queued);
-    outcome
+    Ok(())
 }
 
-async fn put(output: &mut Output, line: &[u8]) -> io::Result<()> {
-    output.write_all(line).await?;
+async fn put(output: &mut Output, outgoing: Outgoing) -> io::Result<()> {
+    for chunk in outgoing {
+        output.write_all(&chunk).await?;
+    }
     output.flush().await
 }
 
@@ -299,13 +370,13 @@ impl Transport<RoleServer> for StdioTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(refusing) = &mut self.refusing {
-                let _written_or_broken = refusing.await;
-                self.refusing = None;
-            }
-            let line = self.line().await?;
-            if let Some(message) = self.judge(line) {
-                return Some(message);
+            let message = match self.next().await {
+                Event::Line(line) => self.accept(line),
+                Event::Turn => self.take_waiting(),
+                Event::Over => return None,
+            };
+            if message.is_some() {
+                return message;
             }
         }
     }

@@ -63,7 +63,7 @@ async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolRes
     Ok(if reply.is_error() {
         call.failed(&reply, record.display_name()).await
     } else {
-        call.encoder.success(reply.json()).await
+        call.encoder.success((&reply).into())
     })
 }
 

@@ -1,15 +1,13 @@
 //! `probe_batch`: the same facts about many documents.
 
-use std::fmt::Write as _;
-
 use futures_util::FutureExt;
 use futures_util::stream::{self, Stream, StreamExt};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
-use tokio::sync::SemaphorePermit;
 
 use super::super::arguments::{Arguments, invalid};
 use super::super::progress::{Progress, State};
+use super::super::raw_json::JsonText;
 use super::options;
 use super::tool::{Call, CallError, Input, ToolRow};
 use crate::access::Access;
@@ -17,7 +15,7 @@ use crate::contract::{Envelope, ErrorCode, Record, Reply, ReplyStatus, View};
 
 /// Paths of a batch that are checked before their turn.
 const CHECKED_AHEAD: usize = 4;
-/// Most bytes of reports in one result. It is held several times over while it is printed.
+/// Most bytes of reports in one result.
 const MOST_OF_ONE: usize = 32 * 1024 * 1024;
 pub(super) const TOOL: ToolRow = ToolRow {
     name: "probe_batch",
@@ -50,11 +48,12 @@ async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolRes
     let records = records(call.services.access.clone(), paths.clone());
     let mut batch = call.services.supervisor.batch_stream(records, options)?;
     let progress = Progress::of(call.context);
+    let version = call.services.supervisor.tool_version();
     let mut replies: Vec<Option<Reply>> = vec![None; paths.len()];
     let mut counts = BatchCounts::default();
-    let mut room = Room::new(call);
+    let mut taken = 0;
     while let Some((at, reply)) = batch.next().await {
-        let reply = room.take(reply);
+        let reply = bounded(reply, &mut taken, &version);
         counts.count(&reply);
         progress.at(counts.state(paths.len()));
         if let Some(place) = replies.get_mut(at) {
@@ -62,62 +61,7 @@ async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolRes
         }
     }
     progress.finish().await;
-    let version = call.services.supervisor.tool_version();
-    Ok(call
-        .encoder
-        .success(&assemble(&paths, &replies, &version))
-        .await)
-}
-
-/// The room for the reports of one batch. Hostile documents can have reports of many megabytes, and one
-/// call may name many of them.
-struct Room<'a> {
-    call: &'a Call<'a>,
-    taken: usize,
-    /// Our share of what all batches may hold; given back with the batch.
-    share: Vec<SemaphorePermit<'a>>,
-}
-
-impl<'a> Room<'a> {
-    fn new(call: &'a Call<'a>) -> Self {
-        Self {
-            call,
-            taken: 0,
-            share: Vec::new(),
-        }
-    }
-
-    /// The reply, or an envelope in its place when it finds no room.
-    fn take(&mut self, reply: Reply) -> Reply {
-        let bytes = reply.json().len();
-        if self.taken + bytes > MOST_OF_ONE {
-            return self.refuse(
-                ErrorCode::McpBatchTooLarge,
-                format!(
-                    "the report has {bytes} bytes, and the reports of one batch may have {MOST_OF_ONE} \
-                     together; probe this document by itself"
-                ),
-            );
-        }
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let Ok(share) = self.call.services.batch_room.try_acquire_many(kib) else {
-            return self.refuse(
-                ErrorCode::McpOverloaded,
-                format!(
-                    "the report has {bytes} bytes, for which the batches under way leave no room; try \
-                     again in a few seconds"
-                ),
-            );
-        };
-        self.taken += bytes;
-        self.share.push(share);
-        reply
-    }
-
-    fn refuse(&self, code: ErrorCode, why: String) -> Reply {
-        let version = self.call.services.supervisor.tool_version();
-        Reply::from_envelope(&Envelope::new(code, why), &version)
-    }
+    Ok(call.encoder.success(assemble(&paths, &replies, &version)))
 }
 
 /// The records for these paths, each checked shortly before its turn.
@@ -152,33 +96,40 @@ fn read_paths(arguments: &mut Arguments, max_batch: usize) -> Result<Vec<String>
     Ok(paths)
 }
 
-/// The result as JSON text, each report as the engine printed it.
-fn assemble(paths: &[String], replies: &[Option<Reply>], version: &str) -> String {
-    let size: usize = replies
-        .iter()
-        .flatten()
-        .map(|reply| reply.json().len())
-        .sum();
-    let mut json = String::with_capacity(size + paths.len() * 64 + 16);
+/// The result, each report as the engine printed it.
+fn assemble(paths: &[String], replies: &[Option<Reply>], version: &str) -> JsonText {
+    let mut json = JsonText::default();
     json.push_str("{\"reports\":[");
     for (at, (path, reply)) in paths.iter().zip(replies).enumerate() {
-        if at > 0 {
-            json.push(',');
-        }
-        // Writing to a string cannot fail.
-        let _infallible = write!(
-            json,
-            "{{\"path\":{},\"report\":",
-            Value::String(path.clone())
-        );
+        let comma = if at > 0 { "," } else { "" };
+        let path = Value::String(path.clone());
+        json.push_str(&format!("{comma}{{\"path\":{path},\"report\":"));
         match reply {
-            Some(reply) => json.push_str(reply.json()),
+            Some(reply) => json.push_reply(reply),
             None => json.push_str(&unanswered().to_json(version)),
         }
-        json.push('}');
+        json.push_str("}");
     }
     json.push_str("]}");
     json
+}
+
+/// The reply, or an envelope in its place when the reports of the batch are too large with it. Hostile
+/// documents can have reports of many megabytes, and one call may name many of them.
+fn bounded(reply: Reply, taken: &mut usize, version: &str) -> Reply {
+    let bytes = reply.json().len();
+    if *taken + bytes <= MOST_OF_ONE {
+        *taken += bytes;
+        return reply;
+    }
+    let envelope = Envelope::new(
+        ErrorCode::McpBatchTooLarge,
+        format!(
+            "the report has {bytes} bytes, and the reports of one batch may have {MOST_OF_ONE} \
+             together; probe this document by itself"
+        ),
+    );
+    Reply::from_envelope(&envelope, version)
 }
 
 /// Stands in for a reply that the supervisor owes; never seen, and still no hole in the result.

@@ -131,7 +131,7 @@ impl Call<'_> {
             document,
             max_batch: self.services.settings.max_batch,
         };
-        self.encoder.error(reply, hints::hint(reply, context)).await
+        self.encoder.error(reply, hints::hint(reply, context))
     }
 
     /// The result for a call that was refused before anything was probed.
@@ -143,7 +143,7 @@ impl Call<'_> {
     /// An introspection report, or the error result that says why there is none.
     pub(super) async fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
         match answer {
-            Ok(json) => self.encoder.success(json).await,
+            Ok(json) => self.encoder.success(json.into()),
             Err(reply) => self.failed(reply, None).await,
         }
     }

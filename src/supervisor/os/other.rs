@@ -26,6 +26,14 @@ pub(in super::super) fn signal_group(_pid: u32, _ask: StopSignal) -> io::Result<
     Ok(())
 }
 
+pub(in super::super) fn is_shortage(_error: &io::Error) -> bool {
+    false
+}
+
+pub(in super::super) fn process_limit() -> Option<u64> {
+    None
+}
+
 pub(in super::super) struct ExitNotice;
 
 impl ExitNotice {

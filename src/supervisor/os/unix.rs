@@ -50,6 +50,21 @@ pub(in super::super) fn signal_group(pid: u32, ask: StopSignal) -> io::Result<()
     }
 }
 
+/// Whether a start failed because the system has no process, descriptor or memory just now.
+pub(in super::super) fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortages = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+    let code = error.raw_os_error();
+    shortages
+        .iter()
+        .any(|errno| code == Some(errno.raw_os_error()))
+}
+
+/// Processes and threads that this user may have, where that is limited.
+pub(in super::super) fn process_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nproc).current
+}
+
 /// Tells when a child has ended, without reaping it where the system allows: its id is then still
 /// ours, and its group can be signalled without hitting a stranger.
 pub(in super::super) struct ExitNotice {

@@ -84,7 +84,7 @@ impl Pdf {
         self
     }
 
-    /// Where an object of this revision stands.
+    /// Where an object of this revision is.
     pub(super) fn place_of(&self, number: u32) -> usize {
         match self.entries[&number] {
             Entry::At(at) => at,

@@ -42,7 +42,7 @@ fn no_more_is_read_than_the_original_engine_reads() {
 
 /// Documents with a user password, and such whose empty password opens them, revision 6 included.
 #[test]
-fn no_string_of_an_encrypted_document_is_garbage() {
+fn strings_of_encrypted_documents_are_decrypted_or_absent() {
     let Some(shared) = shared() else { return };
     let mut engine = Engine::start(ALL);
     for entry in std::fs::read_dir(shared.join("corpus/pdf")).unwrap() {
@@ -83,7 +83,7 @@ fn instant(text: &str) -> (String, String) {
         .skip(8)
         .find(|(_, c)| matches!(c, '+' | '-' | 'Z'))
     {
-        // The hyphens of an ISO date stand before.
+        // The hyphens of an ISO date come before.
         Some((at, _)) if at > 10 => text.split_at(at),
         _ => (&text[..], ""),
     };

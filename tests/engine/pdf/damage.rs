@@ -80,7 +80,7 @@ fn damaged_cross_reference_data_are_rebuilt_with_properties_and_all() {
 }
 
 #[test]
-fn damage_that_shows_late_is_reported_too() {
+fn damage_found_late_in_the_probe_is_reported() {
     // The Info dictionary, then an annotation, whose offsets are wrong.
     for (object, targets) in [(6, "@default"), (7, "@default,annotation_count")] {
         let mut pdf = Pdf::one_page("", "/Annots[7 0 R]");
@@ -100,8 +100,8 @@ fn damage_that_shows_late_is_reported_too() {
 }
 
 #[test]
-fn nothing_is_said_of_what_is_there_and_cannot_be_read() {
-    // The script stands in an object that is broken off, one that is larger than any object may be, and
+fn objects_that_cannot_be_read_leave_their_facts_unknown() {
+    // The script is in an object that is broken off, one that is larger than any object may be, and
     // object streams that cannot be decoded: there is no way to say that there is none.
     let script = "<</S/JavaScript/JS(x)";
     let large = format!("{script}/Z({})>>", "z".repeat(5 << 20));
@@ -179,7 +179,7 @@ fn nothing_is_said_of_what_is_there_and_cannot_be_read() {
             &[("security.has_javascript", expected)],
         );
     }
-    // What was found stands, whatever else cannot be read.
+    // What was found counts, whatever else cannot be read.
     let mut pdf = Pdf::one_page("/OpenAction<</S/JavaScript/JS(x)>>/AF 5 0 R", "");
     pdf.object(5, "<</EF<</F").table("/Root 1 0 R");
     expect(
@@ -191,7 +191,7 @@ fn nothing_is_said_of_what_is_there_and_cannot_be_read() {
             ("pdf.attachment_count", Value::Null),
         ],
     );
-    // What the cross-reference data do not have, or have in a place where something else stands, is null.
+    // What the cross-reference data do not have, or place where there is something else, is null.
     let mut pdf = Pdf::one_page("/OpenAction 5 0 R/AA 6 0 R", "");
     pdf.object(5, "<<>>").shift(5, 3).table("/Root 1 0 R");
     expect(
@@ -257,7 +257,7 @@ fn foreign_bytes_before_the_header_are_stepped_over() {
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn files_without_a_document_are_refused() {
     for bytes in [
         &b"%PDF-1.7"[..],
         b"%PDF-1.7\n1 0 obj\n<</Type/Page>>\nendobj\n",
@@ -302,7 +302,7 @@ fn every_form_of_a_table_that_writers_make_is_read() {
 }
 
 #[test]
-fn a_scan_does_not_take_an_inner_document_for_this_one() {
+fn a_scan_ignores_documents_embedded_in_streams() {
     let inner = sound().bytes;
     let mut outer = Pdf::new("1.7");
     outer

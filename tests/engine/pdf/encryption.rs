@@ -128,7 +128,7 @@ fn schemes(password: &[u8]) -> [Scheme; 4] {
 }
 
 #[test]
-fn the_empty_password_opens_what_needs_none() {
+fn the_empty_password_is_tried() {
     // W-6: also RC4-40 and an encryption dictionary that is a direct object.
     for scheme in schemes(b"") {
         let report = report(scheme.document());
@@ -171,7 +171,7 @@ fn without_the_password_structure_is_answered_and_strings_are_not_garbage() {
 }
 
 #[test]
-fn what_stands_in_encrypted_object_streams_is_unknown_and_not_zero() {
+fn content_of_encrypted_object_streams_is_unknown_and_not_zero() {
     let scheme = &schemes(b"open sesame")[1];
     let mut pdf = Pdf::new("1.7");
     pdf.object_stream(4, &[(2, "x"), (3, "x")])
@@ -205,7 +205,7 @@ fn what_stands_in_encrypted_object_streams_is_unknown_and_not_zero() {
 }
 
 #[test]
-fn a_handler_that_cannot_be_tried_is_honestly_unknown() {
+fn an_unsupported_handler_leaves_password_protection_unknown() {
     for dictionary in [
         "<</Filter/Adobe.PubSec/V 4/SubFilter/adbe.pkcs7.s5>>",
         "<</Filter/Standard/V 9/R 9/O()/U()/P 0>>",
@@ -230,9 +230,9 @@ fn a_handler_that_cannot_be_tried_is_honestly_unknown() {
 }
 
 #[test]
-fn what_is_found_does_not_depend_on_what_was_asked_before() {
+fn facts_do_not_depend_on_the_targets_requested_before() {
     // Of an encrypted file that cannot be opened: the entries of the metadata and of the Info dictionary lead
-    // to an object stream that is none, though the metadata stand in the file.
+    // to something that is not an object stream, though the metadata are in the file.
     let mut pdf = Pdf::one_page("/Metadata 7 0 R", "");
     pdf.object_stream(6, &[(7, ""), (8, "")])
         .object(6, "(no stream)")

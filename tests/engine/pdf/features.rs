@@ -20,7 +20,7 @@ fn document(catalogue: &str, page: &str, objects: Objects<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn actions_are_found_wherever_they_hang() {
+fn actions_are_found_wherever_they_are_attached() {
     // Catalogue, page, further objects; JavaScript? outside? risk.
     let cases: [(&str, &str, Objects<'_>, bool, bool, &str); 26] = [
         ("", "", &[], false, false, "none"),
@@ -64,7 +64,7 @@ fn actions_are_found_wherever_they_hang() {
             false,
             "high",
         ),
-        // The kind of an action may stand elsewhere.
+        // The kind of an action may be in another object.
         (
             "/OpenAction<</S 9 0 R/JS(x)>>",
             "",
@@ -322,7 +322,7 @@ fn signatures_are_values_and_not_empty_fields_nor_usage_rights() {
 }
 
 #[test]
-fn what_refers_back_to_the_catalogue_counts_nothing_twice() {
+fn references_to_the_catalogue_count_nothing_twice() {
     let bytes = document(
         "/AF[<</F(a)/EF<</F 9 0 R>>/Back 1 0 R>>]",
         "",

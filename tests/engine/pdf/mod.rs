@@ -4,10 +4,14 @@ mod build;
 mod corpus;
 mod damage;
 mod encryption;
+mod facts;
 mod features;
 mod hostile;
+mod large;
+mod pages;
 mod properties;
 mod seeds;
+mod signals;
 mod structure;
 
 use serde_json::Value;
@@ -17,12 +21,12 @@ use crate::harness::{Engine, value};
 /// Everything that there is to know.
 const ALL: &[&str] = &["-l", "d", "-t", "@all"];
 
-/// Probes with everything asked for, and returns the report.
+/// Probes for everything and returns the report.
 fn report(bytes: impl AsRef<[u8]>) -> Value {
     Engine::start(ALL).probe("a.pdf", bytes.as_ref())
 }
 
-/// Checks targets of a report; `null` stands for "no value".
+/// Checks targets of a report; `null` means "no value".
 #[track_caller]
 fn expect(report: &Value, facts: &[(&str, Value)]) {
     for (target, expected) in facts {

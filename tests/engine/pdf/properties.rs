@@ -7,8 +7,8 @@ use super::{expect, report};
 use crate::harness::value;
 
 #[test]
-fn strings_come_out_in_unicode_whatever_their_encoding() {
-    // W-11: the string as it stands in the file, and what it says.
+fn strings_are_decoded_from_every_encoding() {
+    // W-11: the string as written in the file, and what it says.
     let cases: [(&[u8], &str); 14] = [
         (b"(plain)", "plain"),
         (b"(Caf\xe9)", "Café"),
@@ -87,7 +87,7 @@ fn with_xmp(version: &str, info: &str) -> Value {
 }
 
 #[test]
-fn xmp_speaks_where_the_info_dictionary_is_silent_and_its_confidence_says_so() {
+fn xmp_answers_with_lower_confidence_where_the_info_dictionary_has_no_entry() {
     // W-15. Up to 1.7 XMP is the weaker evidence; 2.0 keeps properties there.
     for (version, confidence, status) in
         [("1.7", "medium", "estimated"), ("2.0", "high", "resolved")]

@@ -4,7 +4,7 @@ use super::build::{Pdf, deflate};
 use crate::harness::seed_writer;
 
 #[test]
-fn seeds_are_written_when_asked_for() {
+fn seeds_are_written_on_request() {
     let Some(write) = seed_writer() else { return };
     let mut table = Pdf::one_page(
         "/AcroForm<</Fields[8 0 R]>>/Metadata 9 0 R",

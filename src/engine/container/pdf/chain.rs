@@ -8,7 +8,7 @@ use super::object::{Dict, Object};
 use super::parser::Wanted;
 use super::store::Store;
 use super::stream;
-use super::xref::Entry::{self, At};
+use super::xref::Entry;
 use super::xref::{self, Hybrid, LINE, Lines, Records, SHORT_RUN, Section, Xref};
 use crate::engine::error::Result;
 
@@ -16,6 +16,7 @@ use crate::engine::error::Result;
 const MAX_SECTIONS: usize = 100_000;
 
 /// The chain of sections from `startxref` on.
+#[derive(Default)]
 pub(crate) struct Chain<'p> {
     pub(crate) xref: Xref<'p>,
     /// Trailer dictionaries, newest first.
@@ -24,7 +25,7 @@ pub(crate) struct Chain<'p> {
     pub(crate) whole: bool,
 }
 
-/// Reads the sections from `start` on. A chain that bites its tail ends there.
+/// Reads the sections from `start` on. A cycle ends the chain.
 ///
 /// # Errors
 /// Budget and I/O errors.
@@ -47,7 +48,7 @@ pub(crate) fn read_chain<'p>(store: &Store<'p>, start: u64, shift: u64) -> Resul
         };
         next = match trailer.get(b"Prev") {
             None => None,
-            // `/Prev 0` is what some writers say for "none".
+            // Some writers put `/Prev 0` for "none".
             Some(prev) => match prev.as_u64() {
                 Some(0) => None,
                 Some(prev) => Some(prev),
@@ -112,7 +113,7 @@ impl<'p> Chain<'p> {
             let (Some(first), Some(count)) = (lexer.unsigned(), lexer.unsigned()) else {
                 return Ok(None);
             };
-            // A line break, or a blank and a line break, stand before the first line.
+            // A line break, perhaps with a blank before it, precedes the first line.
             lexer.skip_space();
             at += lexer.position() as u64;
             // The shortest line that occurs has 18 bytes.
@@ -227,7 +228,7 @@ fn read_trailer<'p>(store: &Store<'p>, at: u64) -> Result<Option<Dict<'p>>> {
     })
 }
 
-/// Some writers begin a table with `1 N` and mean `0 N`: the head of the free list gives it away.
+/// Some writers begin a table with `1 N` and mean `0 N`: the head of the free list shows it.
 fn numbered_from_one(store: &Store<'_>, first: u64, at: u64) -> Result<u64> {
     const HEAD: &[u8] = b"0000000000 65535 f";
     let is_head = first == 1 && store.window(at, HEAD.len())?.starts_with(HEAD);
@@ -271,9 +272,9 @@ fn read_lines<'p>(store: &Store<'p>, at: u64, count: u64) -> Result<Option<(Reco
         };
         lexer.skip_space();
         entries.push(match lexer.regular() {
-            b"n" => At(offset),
+            b"n" => xref::at(offset),
             b"f" => Entry::Free,
-            _ => return Ok(None),
+            _ => Entry::Invalid,
         });
     }
     Ok(Some((Records::Parsed(entries), lexer.position() as u64)))

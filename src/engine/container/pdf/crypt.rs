@@ -18,7 +18,10 @@ pub(crate) enum Encryption {
     /// The empty password opens it.
     Unlocked(Key),
     /// A password is needed.
-    PasswordRequired,
+    PasswordRequired {
+        /// Whether the metadata stream is encrypted like all others.
+        encrypt_metadata: bool,
+    },
     /// The security handler is not the standard one, or is of an unknown version.
     Unsupported,
 }
@@ -225,7 +228,7 @@ fn rc4(key: &[u8], data: &mut [u8]) {
 }
 
 impl Key {
-    /// Decrypts a string or the data of a stream that stands in `owner`. `None` when it cannot be
+    /// Decrypts a string or the data of a stream of the object `owner`. `None` when it cannot be
     /// read.
     pub(crate) fn decrypt(&self, method: Method, owner: Ref, data: &[u8]) -> Option<Vec<u8>> {
         match method {

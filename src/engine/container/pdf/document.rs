@@ -5,13 +5,13 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::chain::{self, Chain};
 use super::crypt::Encryption;
-use super::lexer::Lexer;
+use super::header::{Header, Linearization};
 use super::object::{Dict, Name, Object, Text};
 use super::objstm::ObjectStream;
 use super::parser::Wanted;
 use super::scan::Recovered;
+use super::start;
 use super::store::Store;
 use super::text;
 use super::xref::{Entry, Kinds, Xref};
@@ -38,6 +38,9 @@ pub(crate) struct Document<'p> {
     pub(super) xref: Xref<'p>,
     /// What is added to an offset, where the file begins with foreign bytes.
     pub(super) shift: u64,
+    updates: Option<u64>,
+    /// Of a file without a usable `startxref`.
+    linearization: Option<Linearization>,
     pub(super) trailer: Dict<'p>,
     pub(super) catalogue: Option<Dict<'p>>,
     /// Whether the sections are not all there is: numbers that they do not know are looked up in the
@@ -50,7 +53,7 @@ pub(crate) struct Document<'p> {
     pub(super) blocked: Cell<u64>,
     pub(super) unreadable: Cell<u64>,
     pub(super) containers: RefCell<BTreeMap<u32, CachedStream<'p>>>,
-    /// An object stream is being read: what its dictionary refers to must stand outside of others.
+    /// An object stream is being read: what its dictionary refers to must be outside of object streams.
     pub(super) in_container: Cell<bool>,
     pub(super) steps: Cell<u32>,
 }
@@ -64,36 +67,32 @@ pub(super) enum CachedStream<'p> {
     Unreadable,
 }
 
-/// Bytes at the end of a file that are searched for `startxref`: the standard's habit, then more for
-/// files with foreign bytes behind their end.
-const TAILS: [usize; 2] = [1024, 32 * 1024];
-
 /// Steps between two looks at the clock.
 const CLOCK_STEP: u32 = 128;
 
 impl<'p> Document<'p> {
     /// Finds the cross-reference data, or rebuilds them, and the catalogue. `header_at` is where
-    /// `%PDF-` stands.
+    /// `%PDF-` is.
     ///
     /// # Errors
     /// `MALFORMED_INPUT` when no catalogue can be found, and budget errors.
     pub(crate) fn open(source: &'p Source, header_at: u64, settings: Settings) -> Result<Self> {
         let store = Store::new(source, settings.level);
-        let mut chain = None;
-        if let Some((start, shift)) = start_of_xref(&store, header_at)? {
-            chain = Some((chain::read_chain(&store, start, shift)?, shift));
-        }
-        let (chain, shift) = chain.unwrap_or_else(|| (Chain::broken(), header_at));
+        let start = start::find(&store, header_at, settings.repair)?;
+        let updates = updates_of(&store, header_at, &start)?;
+        let chain = start.chain;
         let mut document = Self {
             store,
             settings,
             xref: chain.xref,
-            shift,
+            shift: start.shift,
+            updates,
+            linearization: start.linearization,
             trailer: Dict::default(),
             catalogue: None,
             scan_completes: !chain.whole,
             scan: OnceCell::new(),
-            repaired: Cell::new(false),
+            repaired: Cell::new(start.is_recovered),
             encryption: OnceCell::new(),
             reading_encryption: Cell::new(false),
             blocked: Cell::new(0),
@@ -146,20 +145,50 @@ impl<'p> Document<'p> {
         self.blocked.get() + self.unreadable.get()
     }
 
-    /// Objects in use.
+    /// How many updates were appended to the file. `None` when its chain of sections is damaged.
+    pub(crate) fn incremental_updates(&self) -> Option<u64> {
+        self.updates
+    }
+
+    /// The number of pages that a linearized file says it has, when its end is cut off.
+    pub(crate) fn pages_before_cut(&self) -> Option<u64> {
+        let linearization = self.linearization.as_ref()?;
+        let is_cut = self.size() < linearization.length;
+        linearization.pages.filter(|_| is_cut)
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.store.size()
+    }
+
+    /// Counts an object that is there and whose content cannot be read.
+    pub(crate) fn count_unreadable(&self) {
+        self.unreadable.set(self.unreadable.get() + 1);
+    }
+
+    /// How many of [`Document::blocked`] are encrypted.
+    pub(crate) fn encrypted(&self) -> u64 {
+        self.blocked.get()
+    }
+
+    /// Objects in use: by the cross-reference data, and those that only a scan of the file found.
     ///
     /// # Errors
     /// Budget errors.
     pub(crate) fn object_count(&self) -> Result<u64> {
-        if !self.scan_completes || !self.settings.repair {
-            return self.xref.in_use(&self.store);
+        let mut count = self.xref.in_use(&self.store)?;
+        let is_useless = count == 0;
+        if self.settings.repair && (self.scan_completes || self.scan.get().is_some()) {
+            for number in self.scanned_entries()?.keys() {
+                count += u64::from(match self.entry(*number)? {
+                    None => self.scan_completes,
+                    // Some writers leave such lines behind for objects that they removed.
+                    Some(entry) => is_useless && entry == Entry::Invalid,
+                });
+            }
         }
-        let found = self.scanned_entries()?;
-        let mut only_found = 0;
-        for number in found.keys() {
-            only_found += u64::from(self.entry(*number)?.is_none());
-        }
-        Ok(self.xref.in_use(&self.store)? + only_found)
+        Ok(count)
     }
 
     /// Whether there may be an object of this number. It is not loaded.
@@ -167,7 +196,9 @@ impl<'p> Document<'p> {
     /// # Errors
     /// Budget and I/O errors.
     pub(crate) fn may_exist(&self, number: u32) -> Result<bool> {
-        Ok(self.scan_completes || self.is_in_use(number)?)
+        Ok(self.scan_completes
+            || self.is_in_use(number)?
+            || self.entry(number)? == Some(Entry::Invalid))
     }
 
     /// Whether the cross-reference data have an object of this number. It is not loaded.
@@ -178,7 +209,7 @@ impl<'p> Document<'p> {
         self.xref.is_in_use(&self.store, number)
     }
 
-    /// Whether the cross-reference data say that there is no object of this number any more.
+    /// Whether the cross-reference data list this number as free.
     ///
     /// # Errors
     /// Budget and I/O errors.
@@ -186,7 +217,7 @@ impl<'p> Document<'p> {
         Ok(self.entry(number)? == Some(Entry::Free))
     }
 
-    /// What the cross-reference data say of an object.
+    /// The entry of an object in the cross-reference data.
     pub(super) fn entry(&self, number: u32) -> Result<Option<Entry>> {
         self.xref.lookup(&self.store, number)
     }
@@ -214,7 +245,19 @@ impl<'p> Document<'p> {
         Ok(self.encryption.get_or_init(|| encryption))
     }
 
-    /// Counts a step of a loop over what the file says, and looks at the clock now and then.
+    /// Whether strings and streams can be read.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn can_decrypt(&self) -> Result<bool> {
+        let encryption = self.encryption()?;
+        Ok(matches!(
+            encryption,
+            Encryption::None | Encryption::Unlocked(_)
+        ))
+    }
+
+    /// Counts a step of a loop whose length the file decides, and checks the clock now and then.
     ///
     /// # Errors
     /// `BUDGET_EXCEEDED` past the time limit.
@@ -303,56 +346,22 @@ impl<'p> Document<'p> {
             Encryption::Unlocked(key) => key
                 .decrypt(key.strings, owner, &bytes)
                 .map(|bytes| text::decode(&bytes)),
-            Encryption::PasswordRequired | Encryption::Unsupported => None,
+            Encryption::PasswordRequired { .. } | Encryption::Unsupported => None,
         })
     }
 }
 
-impl Chain<'_> {
-    fn broken() -> Self {
-        Self {
-            xref: Xref::default(),
-            trailers: Vec::new(),
-            whole: false,
-        }
-    }
-}
-
-/// Where the last occurrence of a keyword ends. It stands near the end of what is searched, so that
-/// making a searcher would take longer than the search.
-fn behind_last(bytes: &[u8], keyword: &[u8]) -> Option<usize> {
-    let last = *keyword.last()?;
-    let mut end = bytes.len();
-    while let Some(at) = memchr::memrchr(last, &bytes[..end]) {
-        if bytes[..=at].ends_with(keyword) {
-            return Some(at + 1);
-        }
-        end = at;
-    }
-    None
-}
-
-/// The offset behind the last `startxref`, and what to add to offsets: where foreign bytes precede
-/// the header, some writers count from the header.
-fn start_of_xref(store: &Store<'_>, header_at: u64) -> Result<Option<(u64, u64)>> {
-    let mut start = None;
-    for len in TAILS {
-        let tail = store.window(store.size().saturating_sub(len as u64), len)?;
-        if let Some(behind) = behind_last(tail, b"startxref") {
-            start = Lexer::new(tail, behind).unsigned();
-            break;
-        }
-    }
-    let Some(start) = start else {
+/// Each update appends a section with a trailer. A linearized file begins with two.
+fn updates_of(store: &Store<'_>, header_at: u64, start: &start::Start<'_>) -> Result<Option<u64>> {
+    let sections = start.chain.trailers.len() as u64;
+    if !start.chain.whole || start.is_recovered || sections == 0 {
         return Ok(None);
-    };
-    for shift in [0, header_at] {
-        let head = store.window(start.saturating_add(shift), 64)?;
-        let mut lexer = Lexer::new(head, 0);
-        lexer.skip_space();
-        if lexer.keyword(b"xref") || lexer.object_head().is_some() {
-            return Ok(Some((start, shift)));
-        }
     }
-    Ok(None)
+    let mut updates = sections - 1;
+    if updates > 0 {
+        let header = usize::try_from(header_at).unwrap_or(usize::MAX);
+        let head = store.window(0, Header::WITHIN)?;
+        updates -= u64::from(Linearization::read(head, header).is_some());
+    }
+    Ok(Some(updates))
 }

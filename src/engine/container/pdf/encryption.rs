@@ -26,8 +26,12 @@ impl<'p> Document<'p> {
         let Some(encryption) = read_dict(self, dict, trailer)? else {
             return Ok(Encryption::Unsupported);
         };
-        let key = crypt::unlock(&encryption, self.meter())?;
-        Ok(key.map_or(Encryption::PasswordRequired, Encryption::Unlocked))
+        Ok(match crypt::unlock(&encryption, self.meter())? {
+            Some(key) => Encryption::Unlocked(key),
+            None => Encryption::PasswordRequired {
+                encrypt_metadata: encryption.encrypt_metadata,
+            },
+        })
     }
 }
 

@@ -15,8 +15,8 @@ const USUAL: usize = 8 * 1024;
 /// Most bytes of an object without its stream.
 const MAX_OBJECT: usize = 4 << 20;
 
-/// What has to follow an object in memory before it is believed to be whole: a token that ends with
-/// the bytes at hand may go on.
+/// Bytes that must follow an object in memory before it counts as whole: a token at the end of the
+/// window may continue behind it.
 const MARGIN: usize = 16;
 
 /// An indirect object.
@@ -122,7 +122,7 @@ pub(crate) fn parse_body(
     Ok((object, stream, end))
 }
 
-/// Parses at an offset with more and more bytes, until it is whole, is no object, or is too large.
+/// Parses at an offset with more and more bytes, until it is whole, proves not to be an object, or is too large.
 fn grow<'p, T>(
     store: &Store<'p>,
     at: u64,
@@ -131,7 +131,7 @@ fn grow<'p, T>(
     let mut wanted = FIRST_LOOK;
     loop {
         let window = store.window(at, wanted)?;
-        // More than asked for is welcome, but what is no object should not cost all that follows.
+        // Extra bytes are welcome, but a false object should not cost all that follows.
         let window = &window[..window.len().min(wanted.max(USUAL))];
         let is_all = window.len() < wanted || at + window.len() as u64 >= store.size();
         let parsed = parse(window);

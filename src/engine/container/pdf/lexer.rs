@@ -152,7 +152,7 @@ impl<'p> Lexer<'p> {
         &rest[..len]
     }
 
-    /// Takes a keyword, if it stands here and ends here.
+    /// Takes a keyword, if it begins and ends here.
     pub(crate) fn keyword(&mut self, word: &[u8]) -> bool {
         let rest = self.rest();
         let stands =
@@ -204,7 +204,7 @@ impl<'p> Lexer<'p> {
         self.regular()
     }
 
-    /// Takes a literal string; the cursor stands behind its `(`. Returns what stands between the
+    /// Takes a literal string; the cursor is behind its `(`. Returns what is between the
     /// outer parentheses, escapes kept.
     pub(crate) fn literal_string(&mut self) -> Result<&'p [u8], ParseError> {
         let start = self.at;
@@ -235,7 +235,7 @@ impl<'p> Lexer<'p> {
         }
     }
 
-    /// Takes a hexadecimal string; the cursor stands behind its `<`.
+    /// Takes a hexadecimal string; the cursor is behind its `<`.
     pub(crate) fn hex_string(&mut self) -> Result<&'p [u8], ParseError> {
         let rest = self.rest();
         let len = memchr::memchr(b'>', rest).ok_or(ParseError::Incomplete)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::crypt::{Encryption, Method};
+use super::crypt::Encryption;
 use super::document::{CachedStream, Document};
 use super::indirect::{self, Indirect};
 use super::lexer::Lexer;
@@ -60,12 +60,7 @@ impl<'p> Document<'p> {
         let entry = match self.entry(number)? {
             Some(entry) => entry,
             None if self.scan_completes && self.settings.repair => {
-                return Ok(match self.scanned_entry(number)? {
-                    Some(entry) => self
-                        .read_entry(number, entry, 0, wanted)?
-                        .unwrap_or(Loaded::NULL),
-                    None => Loaded::NULL,
-                });
+                return Ok(self.load_scanned(number, wanted)?.unwrap_or(Loaded::NULL));
             }
             None => Entry::Free,
         };
@@ -81,22 +76,63 @@ impl<'p> Document<'p> {
         }
         // The entry is wrong. Look where the object really is.
         if self.settings.repair
-            && let Some(found) = self.scanned_entry(number)?
-            && let Some(recovered) = self.read_entry(number, found, 0, wanted)?
+            && let Some(recovered) = self.load_scanned(number, wanted)?
         {
             self.repaired.set(true);
             return Ok(recovered);
         }
         if self.exists_at(number, entry)? {
-            self.unreadable.set(self.unreadable.get() + 1);
+            self.count_unreadable();
         }
         Ok(Loaded::NULL)
     }
 
-    /// Whether something stands where the entry leads, though it cannot be read.
+    /// Loads an object from where the scan found it. `None` when it did not find it.
+    fn load_scanned(&self, number: u32, wanted: Wanted) -> Result<Option<Loaded<'p>>> {
+        match self.scanned_entry(number)? {
+            Some(entry) => self.read_entry(number, entry, 0, wanted),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Document::resolve_keys`], of an object that must exist. When the cross-reference data do
+    /// not list it at all, it is looked for in the file.
+    ///
+    /// # Errors
+    /// As [`Document::resolve`].
+    pub(crate) fn resolve_required<'o>(
+        &self,
+        object: &'o Object<'p>,
+        keys: &'static [&'static [u8]],
+    ) -> Result<Cow<'o, Object<'p>>> {
+        let resolved = self.resolve_keys(object, keys)?;
+        let Object::Ref(reference) = object else {
+            return Ok(resolved);
+        };
+        if !resolved.is_null()
+            || !self.settings.repair
+            || self.scan_completes
+            || self.entry(reference.number)?.is_some()
+        {
+            return Ok(resolved);
+        }
+        Ok(
+            match self.load_scanned(reference.number, Wanted::Keys(keys))? {
+                Some(recovered) => {
+                    self.repaired.set(true);
+                    Cow::Owned(recovered.object)
+                }
+                None => resolved,
+            },
+        )
+    }
+
+    /// Whether there is an object where the entry leads, though it cannot be read.
     fn exists_at(&self, number: u32, entry: Entry) -> Result<bool> {
         Ok(match entry {
             Entry::Free => false,
+            // Only a scan of the file could tell.
+            Entry::Invalid => !self.settings.repair,
             Entry::At(offset) => {
                 indirect::begins(&self.store, offset.saturating_add(self.shift), number)?
             }
@@ -133,7 +169,7 @@ impl<'p> Document<'p> {
         wanted: Wanted,
     ) -> Result<Option<Loaded<'p>>> {
         match entry {
-            Entry::Free => Ok(None),
+            Entry::Free | Entry::Invalid => Ok(None),
             Entry::At(offset) => {
                 let at = offset.saturating_add(shift);
                 let read = indirect::read(&self.store, at, Some(number), wanted)?;
@@ -153,12 +189,12 @@ impl<'p> Document<'p> {
         }
     }
 
-    /// An object stream, decoded once. `None` when it is none or cannot be read.
+    /// An object stream, decoded once. `None` when it is missing or cannot be read.
     pub(super) fn container(&self, number: u32) -> Result<Option<Rc<ObjectStream<'p>>>> {
         if let Some(known) = self.known_container(number) {
             return Ok(known);
         }
-        // Object streams cannot stand in object streams, so this does not nest.
+        // Object streams cannot contain object streams, so this does not nest.
         if self.in_container.get() {
             return Ok(None);
         }
@@ -177,10 +213,7 @@ impl<'p> Document<'p> {
         };
         if container.is_none()
             && self.settings.repair
-            && matches!(
-                self.encryption()?,
-                Encryption::None | Encryption::Unlocked(_)
-            )
+            && self.can_decrypt()?
             && let Some(offset) = self.scan()?.scan.objects.get(&number)
         {
             container = self.read_container(number, *offset)?;
@@ -191,7 +224,7 @@ impl<'p> Document<'p> {
         Ok(self.remember(number, container, blocked))
     }
 
-    /// What was found out of an object stream before; the inner option is what [`Self::container`] says.
+    /// The known result of an earlier lookup; the inner option is the result of [`Self::container`].
     #[expect(clippy::option_option, reason = "not asked for yet, and not readable")]
     pub(super) fn known_container(&self, number: u32) -> Option<Option<Rc<ObjectStream<'p>>>> {
         match self.containers.borrow().get(&number)? {
@@ -260,6 +293,26 @@ impl<'p> Document<'p> {
     /// # Errors
     /// Budget and I/O errors.
     pub(crate) fn stream_data(&self, loaded: &Loaded<'p>) -> Result<Option<&'p [u8]>> {
+        self.stream_up_to(loaded, None)
+    }
+
+    /// As [`Document::stream_data`], decoded from the first `raw_len` bytes of the stream.
+    ///
+    /// # Errors
+    /// Budget and I/O errors.
+    pub(crate) fn stream_head(
+        &self,
+        loaded: &Loaded<'p>,
+        raw_len: usize,
+    ) -> Result<Option<&'p [u8]>> {
+        self.stream_up_to(loaded, Some(raw_len))
+    }
+
+    fn stream_up_to(
+        &self,
+        loaded: &Loaded<'p>,
+        raw_len: Option<usize>,
+    ) -> Result<Option<&'p [u8]>> {
         let (Some(dict), Some(place)) = (loaded.object.as_dict(), loaded.stream) else {
             return Ok(None);
         };
@@ -272,33 +325,50 @@ impl<'p> Document<'p> {
         let Some(filters) = stream::filters(dict, &mut resolve)? else {
             return Ok(None);
         };
-        let raw = stream::raw(&self.store, place.at, length)?;
+        let raw = match raw_len {
+            None => stream::raw(&self.store, place.at, length)?,
+            Some(raw_len) => stream::raw_head(&self.store, place.at, length, raw_len)?,
+        };
+        let plain = |raw| stream::decode(&self.store, &filters, raw).map(Some);
         let key = match self.encryption()? {
-            Encryption::None => return Ok(Some(stream::decode(&self.store, &filters, raw)?)),
+            Encryption::None => return plain(raw),
+            _ if self.is_plain(dict, raw)? => return plain(raw),
             Encryption::Unlocked(key) => key,
-            Encryption::PasswordRequired | Encryption::Unsupported if self.is_plain(dict)? => {
-                return Ok(Some(stream::decode(&self.store, &filters, raw)?));
-            }
-            Encryption::PasswordRequired | Encryption::Unsupported => {
+            Encryption::PasswordRequired { .. } | Encryption::Unsupported => {
                 self.blocked.set(self.blocked.get() + 1);
                 return Ok(None);
             }
         };
-        let is_open_metadata = !key.encrypt_metadata && dict.is(b"Type", b"Metadata");
-        let method = if is_open_metadata || self.is_plain(dict)? {
-            Method::Identity
-        } else {
-            key.streams
-        };
-        let Some(data) = key.decrypt(method, place.owner, raw) else {
+        let Some(data) = key.decrypt(key.streams, place.owner, raw) else {
             self.blocked.set(self.blocked.get() + 1);
             return Ok(None);
         };
         Ok(Some(stream::decode_vec(&self.store, &filters, data)?))
     }
 
+    /// Whether a stream of an encrypted document is not encrypted.
+    fn is_plain(&self, dict: &Dict<'p>, raw: &[u8]) -> Result<bool> {
+        Ok(
+            dict.is(b"Type", b"Metadata") && self.is_plain_metadata(raw)?
+                || self.has_identity_filter(dict)?,
+        )
+    }
+
+    /// Whether a metadata stream is in the clear: the encryption dictionary says so, or the data begin
+    /// like a packet. The latter covers security handlers that say it elsewhere.
+    fn is_plain_metadata(&self, raw: &[u8]) -> Result<bool> {
+        let encrypt_metadata = match self.encryption()? {
+            Encryption::Unlocked(key) => key.encrypt_metadata,
+            Encryption::PasswordRequired { encrypt_metadata } => *encrypt_metadata,
+            Encryption::None | Encryption::Unsupported => true,
+        };
+        let raw = raw.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(raw);
+        let raw = raw.trim_ascii_start();
+        Ok(!encrypt_metadata || raw.starts_with(b"<?xpacket") || raw.starts_with(b"<x:xmpmeta"))
+    }
+
     /// Whether a stream says by an `Identity` crypt filter that it is not encrypted.
-    fn is_plain(&self, dict: &Dict<'p>) -> Result<bool> {
+    fn has_identity_filter(&self, dict: &Dict<'p>) -> Result<bool> {
         let Some(filter) = self.get(dict, b"Filter")? else {
             return Ok(false);
         };
@@ -334,13 +404,17 @@ impl<'p> Document<'p> {
                 Ok(read.and_then(|indirect| indirect.object.as_u64()))
             }
             // Not there, or in an object stream, whose own length may be this one: the keyword
-            // `endstream` tells as well.
+            // `endstream` shows the end as well.
             _ => Ok(None),
         }
     }
 }
 
 impl Loaded<'_> {
+    pub(crate) fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
     const NULL: Self = Self {
         object: Object::Null,
         stream: None,

@@ -23,7 +23,7 @@ pub(crate) enum Object<'p> {
     Ref(Ref),
 }
 
-/// A string as it stands in the file.
+/// A string as written in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'p> {
     raw: &'p [u8],
@@ -35,7 +35,7 @@ pub(crate) struct Text<'p> {
     owned: bool,
 }
 
-/// A name as it stands in the file, without its slash and with its `#` escapes.
+/// A name as written in the file, without its slash and with its `#` escapes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'p>(pub(super) &'p [u8]);
 
@@ -208,7 +208,7 @@ impl<'p> Text<'p> {
         }
     }
 
-    /// The indirect object that the string stands in, where an encrypted document encrypts it.
+    /// The indirect object that holds the string, where an encrypted document encrypts it.
     pub(crate) fn owner(self) -> Option<Ref> {
         self.owned.then_some(Ref {
             number: self.number,
@@ -216,7 +216,7 @@ impl<'p> Text<'p> {
         })
     }
 
-    /// The bytes that the string stands for, still encrypted where the document is.
+    /// The bytes of the string, still encrypted where the document is.
     pub(crate) fn bytes(self) -> Cow<'p, [u8]> {
         if self.hex {
             return Cow::Owned(hex_bytes(self.raw));
@@ -228,7 +228,7 @@ impl<'p> Text<'p> {
     }
 }
 
-/// Reads hexadecimal digits, stepping over everything else; an odd last digit is followed by 0.
+/// Reads hexadecimal digits, stepping over everything else; a missing last digit counts as 0.
 pub(crate) fn hex_bytes(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() / 2 + 1);
     let mut high = None;
@@ -269,7 +269,7 @@ fn unescape(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Resolves one escape; `tail` stands behind the reverse solidus. Returns what follows.
+/// Resolves one escape; `tail` follows the reverse solidus. Returns what follows.
 fn escape<'t>(tail: &'t [u8], out: &mut Vec<u8>) -> &'t [u8] {
     let Some((&byte, after)) = tail.split_first() else {
         return tail;

@@ -50,7 +50,7 @@ impl<'p> ObjectStream<'p> {
     }
 
     /// An object by its number, and how many bytes were parsed for it; `hint` is where the
-    /// cross-reference entry says it stands.
+    /// cross-reference entry puts it.
     pub(crate) fn object(
         &self,
         number: u32,

@@ -27,7 +27,7 @@ impl Wanted {
     }
 }
 
-/// Where a value goes; `None` when nobody keeps it. It holds null until then.
+/// Where a value goes. `None` when it is dropped. It holds null until then.
 type Place<'o, 'p> = Option<&'o mut Object<'p>>;
 
 fn put<'p>(place: Place<'_, 'p>, object: Object<'p>) {
@@ -197,7 +197,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// An element of a container. What is no object reads as null, unless the container was never
+    /// An element of a container. Anything that is not an object reads as null, unless the container was never
     /// closed.
     fn item(&mut self, depth: usize, place: Place<'_, 'p>) -> Result<(), ParseError> {
         let start = self.lexer.position();
@@ -259,7 +259,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Takes the rest of `N G R`. When it is not there, the cursor stands anywhere.
+    /// Takes the rest of `N G R`. When it is not there, the position of the cursor is undefined.
     fn reference(&mut self, number: u32) -> Option<Ref> {
         self.lexer.skip_space();
         if !self.lexer.peek()?.is_ascii_digit() {
@@ -281,7 +281,7 @@ impl<'p> Parser<'p> {
 }
 
 /// Reads a number as leniently as viewers do: several signs, more than one point, a sign inside. A real
-/// number that nobody keeps is not worked out.
+/// number that is dropped is not computed.
 fn parse_number(token: &[u8], keep: bool) -> Option<Number> {
     let negative = token.first() == Some(&b'-');
     let signs = token
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_read_like_the_rest_and_not_kept() {
+    fn unwanted_entries_are_parsed_and_dropped() {
         const KEYS: &[&[u8]] = &[b"Kids", b"Count"];
         let text = b"<</Type/Pages/MediaBox[0 0 .5 1e3]/R<</F<</A 1 0 R>>>>/Kids[1 0 R<</X 1>>]/#43ount 2/Kids[7] 5/Z>>9";
         let mut parser = Parser::new(text, 0, None);

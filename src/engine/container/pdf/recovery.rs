@@ -24,17 +24,37 @@ enum Demand {
 const MAX_TRIES: usize = 64;
 
 impl<'p> Document<'p> {
-    /// Chooses the trailer: the newest that leads to a catalogue with pages; else, where that is
-    /// allowed, the file is scanned for one.
+    /// Chooses the trailer: the newest that leads to a catalogue with pages. Where there is none and
+    /// repair is allowed, the file is scanned for one. A file that is too large for that keeps what its
+    /// cross-reference data lead to.
     pub(super) fn choose_trailer(&mut self, mut trailers: Vec<Dict<'p>>) -> Result<()> {
         self.check_size()?;
-        self.repaired
-            .set(self.scan_completes && self.settings.repair);
-        if self.adopt_any(&mut trailers, Demand::Pages)? {
+        match self.choose_or_scan(&mut trailers) {
+            Err(error) if error.is_budget() && self.adopt_without_scan(&mut trailers)? => Ok(()),
+            chosen => chosen,
+        }
+    }
+
+    /// Takes the newest trailer that leads to a catalogue, by the cross-reference data alone.
+    fn adopt_without_scan(&mut self, trailers: &mut [Dict<'p>]) -> Result<bool> {
+        self.meter().check_clock()?;
+        let completes = std::mem::replace(&mut self.scan_completes, false);
+        let repair = std::mem::replace(&mut self.settings.repair, false);
+        let adopted = self.adopt_any(trailers, Demand::Catalogue);
+        self.scan_completes = completes;
+        self.settings.repair = repair;
+        adopted
+    }
+
+    fn choose_or_scan(&mut self, trailers: &mut [Dict<'p>]) -> Result<()> {
+        if self.scan_completes && self.settings.repair {
+            self.repaired.set(true);
+        }
+        if self.adopt_any(trailers, Demand::Pages)? {
             return Ok(());
         }
         if !self.settings.repair {
-            return if self.adopt_any(&mut trailers, Demand::Catalogue)? {
+            return if self.adopt_any(trailers, Demand::Catalogue)? {
                 Ok(())
             } else {
                 Err(ProbeError::malformed(
@@ -42,19 +62,21 @@ impl<'p> Document<'p> {
                 ))
             };
         }
-        // Sections that lead nowhere are not believed: what the scan finds counts.
+        // Sections that lead nowhere are not trusted: what the scan finds counts. Without it, they are
+        // better than nothing.
+        self.scan()?;
         let kinds = self.xref.kinds;
-        let believed = std::mem::replace(&mut self.xref, Xref::without_sections(kinds));
+        let distrusted = std::mem::replace(&mut self.xref, Xref::without_sections(kinds));
         let completes = std::mem::replace(&mut self.scan_completes, true);
-        self.repaired.set(true);
+        let was_repaired = self.repaired.replace(true);
         if self.adopt_scanned(Demand::Pages)? {
             return Ok(());
         }
         // Not even that finds pages: a catalogue without them is better than none.
-        let scanned = std::mem::replace(&mut self.xref, believed);
+        let scanned = std::mem::replace(&mut self.xref, distrusted);
         self.scan_completes = completes;
-        if self.adopt_any(&mut trailers, Demand::Catalogue)? {
-            self.repaired.set(completes);
+        if self.adopt_any(trailers, Demand::Catalogue)? {
+            self.repaired.set(was_repaired);
             return Ok(());
         }
         self.xref = scanned;
@@ -70,15 +92,17 @@ impl<'p> Document<'p> {
     /// Takes the first trailer that fits out of its list; the others stay.
     fn adopt_any(&mut self, trailers: &mut [Dict<'p>], demand: Demand) -> Result<bool> {
         for trailer in trailers.iter_mut().take(MAX_TRIES) {
-            if self.adopt(std::mem::take(trailer), demand)? {
-                return Ok(true);
+            let adopted = self.adopt(std::mem::take(trailer), demand);
+            if matches!(adopted, Ok(true)) {
+                return adopted;
             }
             *trailer = std::mem::take(&mut self.trailer);
+            adopted?;
         }
         Ok(false)
     }
 
-    /// Takes a trailer, if its catalogue is what is demanded (or encrypted, so that nobody can tell).
+    /// Takes a trailer, if its catalogue meets the demand, or is encrypted and cannot be checked.
     fn adopt(&mut self, trailer: Dict<'p>, demand: Demand) -> Result<bool> {
         self.trailer = trailer;
         self.encryption = OnceCell::new();
@@ -120,7 +144,7 @@ impl<'p> Document<'p> {
                 return Ok(true);
             }
         }
-        // No trailer leads to a catalogue: keep what they say of encryption and properties.
+        // No trailer leads to a catalogue: keep their entries for encryption and properties.
         let base = completed(&Dict::default(), &trailers);
         let compressed = self.catalogue_in_object_streams(&base)?;
         for root in catalogues.into_iter().take(MAX_TRIES).chain(compressed) {
@@ -131,7 +155,7 @@ impl<'p> Document<'p> {
         Ok(false)
     }
 
-    /// A catalogue that stands in an object stream, when no trailer names it.
+    /// A catalogue in an object stream, when no trailer names it.
     fn catalogue_in_object_streams(&mut self, trailer: &Dict<'p>) -> Result<Option<Ref>> {
         self.trailer = trailer.clone();
         self.encryption = OnceCell::new();
@@ -199,7 +223,7 @@ impl<'p> Document<'p> {
             .map(|(number, offset)| (*number, Entry::At(*offset)))
             .collect();
         for (container, offset) in &found.scan.object_streams {
-            // A stream that was replaced later says nothing any more.
+            // A stream that was replaced later does not count.
             if found.scan.objects.get(container) != Some(offset) {
                 continue;
             }
@@ -230,7 +254,7 @@ impl<'p> Document<'p> {
                 )));
             }
         }
-        // Whoever looks for an object is told when it is not found; to have looked blocks nothing.
+        // The lookup of a missing object counts as blocked; the search itself does not.
         found.locked.set(self.blocked.replace(blocked) > blocked);
         Ok(found.entries.get_or_init(|| entries))
     }

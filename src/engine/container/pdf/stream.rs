@@ -11,10 +11,10 @@ use crate::engine::error::Result;
 /// Most filters of a stream. More than a few only ever occur in bombs.
 const MAX_FILTERS: usize = 8;
 
-/// What stands behind the data: `endstream` with a line break before it.
+/// What follows the data: `endstream` with a line break before it.
 const END: &[u8] = b"endstream";
 
-/// The data as they stand in the file. A length that does not lead to `endstream` is wrong, and the
+/// The data as written in the file. A length that does not lead to `endstream` is wrong, and the
 /// keyword is searched for.
 ///
 /// # Errors
@@ -40,6 +40,21 @@ pub(crate) fn raw<'p>(store: &Store<'p>, at: u64, length: Option<u64>) -> Result
     search(store, at)
 }
 
+/// The first `len` bytes of the data, or fewer when the stream is shorter.
+///
+/// # Errors
+/// Budget and I/O errors.
+pub(crate) fn raw_head<'p>(
+    store: &Store<'p>,
+    at: u64,
+    length: Option<u64>,
+    len: usize,
+) -> Result<&'p [u8]> {
+    let whole = length.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(len));
+    let window = store.window(at, len.min(whole))?;
+    Ok(&window[..window.len().min(len).min(whole)])
+}
+
 /// The data up to `endstream`, or to the end of the file.
 fn search<'p>(store: &Store<'p>, at: u64) -> Result<&'p [u8]> {
     let mut wanted = 16 * 1024;
@@ -62,15 +77,15 @@ fn search<'p>(store: &Store<'p>, at: u64) -> Result<&'p [u8]> {
 }
 
 /// The filters of a stream in the order of their application; `None` when one is not known here.
-/// `Crypt` is left out: whoever decrypts looks for it himself.
+/// `Crypt` is left out: decryption handles it.
 ///
 /// # Errors
-/// What `resolve` says.
+/// The errors of `resolve`.
 pub(crate) fn filters<'p>(
     dict: &Dict<'p>,
     resolve: &mut dyn FnMut(&Object<'p>) -> Result<Object<'p>>,
 ) -> Result<Option<Vec<Filter>>> {
-    // Nearly all streams: one filter, said in place.
+    // Nearly all streams have one filter, given directly.
     if let (Some(name), None | Some(Object::Dict(_))) =
         (dict.name(b"Filter"), dict.get(b"DecodeParms"))
         && !dict.has(b"DP")
@@ -117,7 +132,7 @@ pub(crate) fn decode<'p>(store: &Store<'p>, filters: &[Filter], raw: &'p [u8]) -
     Ok(store.keep(decode_owned(store, *first, rest, raw)?))
 }
 
-/// As [`decode`], of bytes that nobody keeps.
+/// As [`decode`], of bytes that are dropped afterwards.
 ///
 /// # Errors
 /// Budget errors.
@@ -141,7 +156,7 @@ fn decode_owned(store: &Store<'_>, first: Filter, rest: &[Filter], raw: &[u8]) -
 }
 
 /// An entry that is one object or an array of them, resolved. The short keys are those of inline
-/// images, which some writers use elsewhere too; a file specification under `F` is no filter.
+/// images, which some writers use elsewhere too; a file specification under `F` is not a filter.
 fn list<'p>(
     dict: &Dict<'p>,
     keys: [&[u8]; 2],
@@ -177,7 +192,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The filter of this name. `Crypt` is none here.
+    /// The filter of this name. `Crypt` is not one here.
     fn of(&self, name: FilterName) -> Option<Filter> {
         Some(match name {
             FilterName::Crypt => return None,

@@ -1,6 +1,8 @@
 //! Text strings: from bytes to Unicode (ISO 32000-2, 7.9.2 and annex D.2).
 
-/// Reads a text string: by its byte-order mark, else as PDFDocEncoding.
+/// Decodes a text string: by its byte order mark, else as UTF-8 where it is valid and has characters
+/// beyond ASCII, else as PDFDocEncoding. UTF-8 without a mark breaks the standard, but is common;
+/// text in PDFDocEncoding is hardly ever valid UTF-8 by chance.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     let mut text = if let Some(rest) = bytes.strip_prefix(b"\xFE\xFF") {
         utf16(rest, u16::from_be_bytes)
@@ -11,12 +13,25 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
     } else if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
         // Most strings: the same in every encoding.
         return String::from_utf8_lossy(bytes).into_owned();
+    } else if let Some(text) = unmarked_utf8(bytes) {
+        without_language(text.chars())
     } else {
         bytes.iter().map(|byte| pdf_doc(*byte)).collect()
     };
     // Some writers count the terminating zero of a C string.
     text.truncate(text.trim_end_matches('\0').len());
     text
+}
+
+/// Text that can only be meant as UTF-8: it is valid, and has a character beyond ASCII that is not a
+/// control character.
+fn unmarked_utf8(bytes: &[u8]) -> Option<&str> {
+    if bytes.is_ascii() {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_control = |char: char| ('\u{80}'..='\u{9F}').contains(&char);
+    (!text.contains(is_control)).then_some(text)
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -77,8 +92,8 @@ mod tests {
     use super::decode;
 
     #[test]
-    fn strings_read_in_every_encoding_that_the_standard_allows() {
-        let cases: [(&[u8], &str); 15] = [
+    fn strings_are_decoded_from_every_encoding_that_occurs() {
+        let cases: [(&[u8], &str); 21] = [
             (b"plain", "plain"),
             (b"Caf\xe9", "Café"),
             (b"\x80\x84\x92\x9e\xa0", "•—™ž€"),
@@ -94,6 +109,16 @@ mod tests {
             (b"\xfe\xff\0\x1b\0H\0i\0 \0y\0o\0u", "\u{1b}Hi you"),
             (b"\xfe\xff", ""),
             (b"C string\0", "C string"),
+            (
+                "Protokoll \u{2013} \u{DC}bergabe".as_bytes(),
+                "Protokoll \u{2013} \u{DC}bergabe",
+            ),
+            ("\u{65E5}\u{672C}".as_bytes(), "\u{65E5}\u{672C}"),
+            ("\u{1F600}\0".as_bytes(), "\u{1F600}"),
+            // A character that is cut off, a lone Latin letter, and C1 control characters are not UTF-8.
+            (b"caf\xc3\xa9 \xe2\x80", "caf\u{c3}\u{a9} \u{e2}\u{2022}"),
+            (b"\xdcber", "\u{dc}ber"),
+            (b"\xc2\x80", "\u{c2}\u{2022}"),
         ];
         for (bytes, expected) in cases {
             assert_eq!(decode(bytes), expected, "{bytes:x?}");

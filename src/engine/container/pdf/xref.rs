@@ -1,7 +1,7 @@
 //! Cross-reference data: where each object is (ISO 32000-2, 7.5.4, 7.5.8).
 //!
-//! Sections are kept as the bytes that they are, newest first; an entry is read when it is asked
-//! for. Of a table of a hundred thousand lines, whoever needs one object reads one line.
+//! Sections are kept as bytes, newest first, and an entry is parsed when it is needed: to load one
+//! object of a table of a hundred thousand lines, one line is read.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ use crate::engine::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Free,
+    /// The record is damaged, or says "in use, at offset 0", where no object can be.
+    Invalid,
     /// Offset in the file.
     At(u64),
     /// Within an object stream.
@@ -22,6 +24,13 @@ pub(crate) enum Entry {
         container: u32,
         index: u32,
     },
+}
+
+impl Entry {
+    /// Whether the entry says where an object is.
+    pub(super) fn is_in_use(self) -> bool {
+        matches!(self, At(_) | Self::In { .. })
+    }
 }
 
 /// Cross-reference sections, newest first.
@@ -80,7 +89,7 @@ struct Piece {
 /// Entries between two looks at the clock.
 const CLOCK_STEP: u64 = 1 << 16;
 
-/// A run of well-formed lines, read when they are asked for.
+/// A run of well-formed lines, read when they are needed.
 pub(super) struct Lines<'p> {
     at: u64,
     len: usize,
@@ -92,7 +101,7 @@ pub(super) struct Lines<'p> {
 /// A run that is not longer is read at once.
 pub(super) const SHORT_RUN: usize = 2 * 1024;
 
-/// Who asks for more lines than these one by one will go on asking.
+/// After so many single lines the whole run is read, since more are likely to follow.
 const MAX_SINGLE: u32 = 16;
 
 impl<'p> Lines<'p> {
@@ -148,25 +157,31 @@ impl<'p> Section<'p> {
         let Some(Ok(index)) = index else {
             return Ok(None);
         };
-        let entry = match &self.records {
-            Records::Lines(lines) => lines.line(store, index)?.and_then(line_entry),
+        Ok(match &self.records {
+            Records::Lines(lines) => lines.line(store, index)?.map(line_entry),
             Records::Fields(data, widths) => fields(data, *widths, index),
             Records::Parsed(entries) => entries.get(index).copied(),
-        };
-        // An object cannot stand at the very start: writers mean "free".
-        Ok(entry.map(|entry| if entry == At(0) { Entry::Free } else { entry }))
+        })
     }
 }
 
-fn line_entry(line: &[u8; LINE]) -> Option<Entry> {
+fn line_entry(line: &[u8; LINE]) -> Entry {
     match line[17] {
-        b'n' => decimal(&line[..10]).map(At),
-        b'f' => Some(Entry::Free),
-        _ => None,
+        b'n' => decimal(&line[..10]).map_or(Entry::Invalid, at),
+        b'f' => Entry::Free,
+        _ => Entry::Invalid,
     }
 }
 
-/// Whether a line is that of an object: `n`, with a place other than the very start.
+/// The entry of an object at an offset.
+pub(super) fn at(offset: u64) -> Entry {
+    match offset {
+        0 => Entry::Invalid,
+        offset => At(offset),
+    }
+}
+
+/// Whether a line is that of an object: `n`, with an offset other than 0.
 fn is_line_in_use(line: &[u8; LINE]) -> bool {
     let digits = &line[..10];
     line[17] == b'n' && digits.iter().all(u8::is_ascii_digit) && digits != b"0000000000"
@@ -176,7 +191,7 @@ fn is_line_in_use(line: &[u8; LINE]) -> bool {
 fn fields(data: &[u8], widths: [u8; 3], index: usize) -> Option<Entry> {
     let stride = stride(widths);
     let record = data.get(index.checked_mul(stride)?..)?.get(..stride)?;
-    record_entry(record, widths)
+    Some(record_entry(record, widths))
 }
 
 /// Bytes of a record.
@@ -184,31 +199,28 @@ pub(super) fn stride(widths: [u8; 3]) -> usize {
     widths.iter().map(|width| usize::from(*width)).sum()
 }
 
-fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Option<Entry> {
+/// The entry of a whole record.
+fn record_entry(mut record: &[u8], widths: [u8; 3]) -> Entry {
     let mut take = |width: u8| {
-        let (field, rest) = record.split_at_checked(usize::from(width))?;
+        let (field, rest) = record.split_at(usize::from(width).min(record.len()));
         record = rest;
-        let value = field
+        field
             .iter()
-            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        Some(value)
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
     };
-    let kind = if widths[0] == 0 { 1 } else { take(widths[0])? };
-    let (second, third) = (take(widths[1])?, take(widths[2])?);
-    Some(match kind {
-        0 => Entry::Free,
-        1 => At(second),
-        2 => Entry::In {
-            container: u32::try_from(second).ok()?,
-            index: u32::try_from(third).ok()?,
-        },
-        // Unknown types are to be read as null.
+    let kind = if widths[0] == 0 { 1 } else { take(widths[0]) };
+    let (second, third) = (take(widths[1]), take(widths[2]));
+    match (kind, u32::try_from(second), u32::try_from(third)) {
+        (1, ..) => at(second),
+        (2, Ok(container), Ok(index)) => Entry::In { container, index },
+        (2, ..) => Entry::Invalid,
+        // Free, or of a type that the standard does not define: that reads as null.
         _ => Entry::Free,
-    })
+    }
 }
 
 impl<'p> Xref<'p> {
-    /// No sections, of a file that has or had such as `kinds` says.
+    /// No sections. `kinds` is what the file has or had.
     pub(crate) fn without_sections(kinds: Kinds) -> Self {
         Self {
             kinds,
@@ -228,7 +240,7 @@ impl<'p> Xref<'p> {
         }
     }
 
-    /// Whether the newest entry of an object says that there is one.
+    /// Whether the newest entry of an object is in use.
     ///
     /// # Errors
     /// As [`Xref::lookup`].
@@ -243,7 +255,7 @@ impl<'p> Xref<'p> {
             return Ok(lines.line(store, index)?.is_some_and(is_line_in_use));
         }
         let entry = self.entry(store, piece.section, number)?;
-        Ok(entry.is_some_and(|entry| entry != Entry::Free))
+        Ok(entry.is_some_and(Entry::is_in_use))
     }
 
     fn piece(&self, number: u64) -> Option<&Piece> {
@@ -252,11 +264,11 @@ impl<'p> Xref<'p> {
         pieces.get(at).filter(|piece| piece.first <= number)
     }
 
-    /// The entry of a number in the newest section that covers it. What is free in the table of a
-    /// hybrid file may stand in the xref stream of the same revision (7.5.8.4).
+    /// The entry of a number in the newest section that covers it. What is not in use in the table of
+    /// a hybrid file may be in the xref stream of the same revision (7.5.8.4).
     fn entry(&self, store: &Store<'p>, section: usize, number: u64) -> Result<Option<Entry>> {
         let entry = self.sections[section].entry(store, number)?;
-        if entry != Some(Entry::Free) || self.sections[section].hybrid != Hybrid::Table {
+        if entry.is_none_or(Entry::is_in_use) || self.sections[section].hybrid != Hybrid::Table {
             return Ok(entry);
         }
         let hidden = self.sections[section..]
@@ -346,8 +358,7 @@ impl<'p> Xref<'p> {
                 }
                 let records = data.chunks_exact(stride(*widths)).skip(skip).take(take);
                 count += records
-                    .filter_map(|record| record_entry(record, *widths))
-                    .filter(|entry| !matches!(entry, Entry::Free | At(0)))
+                    .filter(|record| record_entry(record, *widths).is_in_use())
                     .count() as u64;
                 continue;
             }
@@ -356,7 +367,7 @@ impl<'p> Xref<'p> {
                     meter.check_clock()?;
                 }
                 let entry = self.entry(store, piece.section, number)?;
-                count += u64::from(entry.is_some_and(|entry| entry != Entry::Free));
+                count += u64::from(entry.is_some_and(Entry::is_in_use));
             }
         }
         Ok(count)
@@ -389,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_is_the_same_looked_up_asked_for_and_counted() {
+    fn lookup_and_count_agree_on_entries_in_use() {
         let source = Source::for_test("x.pdf", b"");
         let store = Store::new(&source, Level::Deep);
         let xref = xref();
         let is_object = |number: &u32| {
             let entry = xref.lookup(&store, *number).unwrap();
-            entry.is_some_and(|entry| entry != Entry::Free)
+            entry.is_some_and(Entry::is_in_use)
         };
         let looked_up: Vec<u32> = (0..40).filter(is_object).collect();
         assert_eq!(looked_up, [3, 8, 21, 23, 25]);
@@ -407,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_table_one_line_is_read_for_one_object_and_all_for_many() {
+    fn a_long_table_is_read_line_by_line_for_few_objects_and_whole_for_many() {
         let lines: String = (0..10_000).map(|n| format!("{n:010} 00000 n \n")).collect();
         let source = Source::for_test("x.pdf", lines.as_bytes());
         let store = Store::new(&source, Level::Header);

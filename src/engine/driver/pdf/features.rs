@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
+use super::actions::ActiveContent;
 use super::opened::Opened;
-use super::pages::Inherited;
+use super::signatures::Signature;
+use super::sizes::Sizes;
 use super::{actions, fields, pages};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Encryption, Object};
+use crate::engine::driver::signals::Signal;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
@@ -45,13 +48,18 @@ const OF_OBJECTS: &[Target] = &[
     Target::SECURITY_HAS_EMBEDDED_FILES,
     Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS,
     Target::SECURITY_HAS_JAVASCRIPT,
+    Target::SECURITY_RISK_SIGNALS,
     Target::SECURITY_SIGNATURE_COUNT,
+    Target::PDF_FONTS,
+    Target::PDF_IMAGE_COUNT,
+    Target::PDF_SIGNATURES,
 ];
 
 /// ActiveContent by visiting every page.
 const OF_PAGES: &[Target] = &[
     Target::PDF_ANNOTATION_COUNT,
     Target::PDF_LINK_COUNT,
+    Target::PDF_PAGE_SIZE_CLASSES,
     Target::PDF_PAGE_SIZES,
 ];
 
@@ -60,7 +68,7 @@ const OTHERS: &[Target] = &[Target::PDF_FORM_FIELD_COUNT, Target::PDF_HAS_XMP];
 fn put_password(document: &Document<'_>, out: &mut Findings) -> Result<()> {
     let needed = match document.encryption()? {
         Encryption::None | Encryption::Unlocked(_) => Some(false),
-        Encryption::PasswordRequired => Some(true),
+        Encryption::PasswordRequired { .. } => Some(true),
         Encryption::Unsupported => None,
     };
     out.put_or_unknown(
@@ -81,28 +89,57 @@ fn put_reachable<'p>(
     if !out.wants_any(OF_OBJECTS) {
         return Ok(());
     }
-    let blocked = document.blocked();
-    let found = actions::find(document, catalogue)?;
-    // What was found stands; that nothing more is there is known only when everything was seen.
-    let complete = document.blocked() == blocked && !found.too_deep;
+    let (blocked, encrypted) = (document.blocked(), document.encrypted());
+    let mut content = ActiveContent::default();
+    let searched = actions::find(document, catalogue, &mut content);
+    // What was found is certain. That there is nothing more is known only after a complete search.
+    let complete = searched.is_ok() && document.blocked() == blocked && !content.too_deep;
     for (target, value) in [
-        (Target::SECURITY_HAS_DIGITAL_SIGNATURE, found.signatures > 0),
-        (Target::SECURITY_HAS_EMBEDDED_FILES, found.embedded),
-        (Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS, found.external),
-        (Target::SECURITY_HAS_JAVASCRIPT, found.javascript),
+        (
+            Target::SECURITY_HAS_DIGITAL_SIGNATURE,
+            content.signature_count > 0,
+        ),
+        (
+            Target::SECURITY_HAS_EMBEDDED_FILES,
+            content.attachments() > 0,
+        ),
+        (
+            Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS,
+            content.has_external_references(),
+        ),
+        (Target::SECURITY_HAS_JAVASCRIPT, content.has_java_script()),
     ] {
-        let known = (value || complete).then_some(value);
-        out.put_or_unknown(target, known, Exact, SOURCE);
+        if value || complete {
+            out.put(target, value, Exact, SOURCE);
+        }
     }
-    for (target, count) in [
-        (Target::SECURITY_SIGNATURE_COUNT, found.signatures),
-        (Target::PDF_ATTACHMENT_COUNT, found.attachments),
-    ] {
-        out.put_or_unknown(target, complete.then_some(count), Exact, SOURCE);
+    let risk = content.signals.risk();
+    if complete || risk == actions::WORST {
+        out.put(Target::SECURITY_ACTIVE_CONTENT_RISK, risk, High, SOURCE);
     }
-    let risk = found.risk();
-    let known = (complete || risk == actions::WORST).then_some(risk);
-    out.put_or_unknown(Target::SECURITY_ACTIVE_CONTENT_RISK, known, High, SOURCE);
+    searched?;
+    if document.encrypted() > encrypted {
+        content.signals.add(Signal::EncryptedContent, || {
+            "objects that need the password".to_owned()
+        });
+    } else if !complete {
+        content.signals.add(Signal::UnreadableContent, || {
+            "objects that are damaged or nest too deep".to_owned()
+        });
+    }
+    let signals = content.signals.value();
+    out.put(Target::SECURITY_RISK_SIGNALS, signals, High, SOURCE);
+    if complete {
+        out.put(Target::PDF_FONTS, content.assets.fonts(), Exact, SOURCE);
+        let images = content.assets.image_count();
+        out.put(Target::PDF_IMAGE_COUNT, images, Exact, SOURCE);
+        let described = content.signatures.iter().map(Signature::value).collect();
+        out.put(Target::PDF_SIGNATURES, Value::List(described), High, SOURCE);
+        let signatures = content.signature_count;
+        out.put(Target::SECURITY_SIGNATURE_COUNT, signatures, Exact, SOURCE);
+        let attachments = content.attachments();
+        out.put(Target::PDF_ATTACHMENT_COUNT, attachments, Exact, SOURCE);
+    }
     Ok(())
 }
 
@@ -129,28 +166,21 @@ fn put_xmp<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings
 struct PageStats {
     annotations: u64,
     links: u64,
-    sizes: HashMap<(u64, u64), u64>,
     /// Annotation arrays that several pages share: counted once, added every time.
     shared: HashMap<u32, (u64, u64)>,
-    unsized_pages: u64,
-    /// Width and height of rectangles that pages refer to.
-    boxes: HashMap<u32, Option<(f64, f64)>>,
 }
 
 fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findings) -> Result<()> {
     let mut stats = PageStats::default();
-    let (annotations, sizes) = (
-        out.wants_any(&[Target::PDF_ANNOTATION_COUNT, Target::PDF_LINK_COUNT]),
-        out.wants(Target::PDF_PAGE_SIZES),
-    );
-    let mut pages = 0_u64;
-    let is_read = pages::for_each(document, catalogue, |page, inherited| {
-        pages += 1;
-        if annotations {
+    let mut sizes = Sizes::default();
+    let wants_annotations = out.wants_any(&[Target::PDF_ANNOTATION_COUNT, Target::PDF_LINK_COUNT]);
+    let wants_sizes = out.wants_any(&[Target::PDF_PAGE_SIZES, Target::PDF_PAGE_SIZE_CLASSES]);
+    let is_read = pages::for_each(document, catalogue, pages::OF_SIZES, |page, inherited| {
+        if wants_annotations {
             stats.annotations(document, page)?;
         }
-        if sizes {
-            stats.size(document, page, inherited)?;
+        if wants_sizes {
+            sizes.add(document, page, inherited)?;
         }
         Ok(())
     })?;
@@ -165,14 +195,16 @@ fn put_pages<'p>(document: &Document<'p>, catalogue: &Dict<'p>, out: &mut Findin
         SOURCE,
     );
     out.put(Target::PDF_LINK_COUNT, stats.links, Exact, SOURCE);
-    if pages > 0 && stats.unsized_pages < pages {
-        out.put(Target::PDF_PAGE_SIZES, stats.page_sizes(), Exact, SOURCE);
+    if !sizes.is_empty() {
+        out.put(Target::PDF_PAGE_SIZES, sizes.value(), Exact, SOURCE);
+        let classes = sizes.classes();
+        out.put(Target::PDF_PAGE_SIZE_CLASSES, classes, Exact, SOURCE);
     }
     Ok(())
 }
 
 impl PageStats {
-    /// Adds the annotations of a page. What is null or missing is no annotation (12.5.2).
+    /// Adds the annotations of a page. Null and missing entries do not count (12.5.2).
     fn annotations<'p>(&mut self, document: &Document<'p>, page: &Dict<'p>) -> Result<()> {
         let Some(entry) = page.get(b"Annots") else {
             return Ok(());
@@ -193,122 +225,7 @@ impl PageStats {
         self.links += links;
         Ok(())
     }
-
-    /// Adds the size that a page shows: its crop box, else its media box, as turned and scaled.
-    fn size<'p>(
-        &mut self,
-        document: &Document<'p>,
-        page: &Dict<'p>,
-        inherited: &Inherited<'p>,
-    ) -> Result<()> {
-        let boxes = [
-            page.get(b"CropBox").or(inherited.crop_box.as_deref()),
-            page.get(b"MediaBox").or(inherited.media_box.as_deref()),
-        ];
-        let mut size = None;
-        for object in boxes.into_iter().flatten() {
-            size = self.rectangle(document, object)?;
-            if size.is_some() {
-                break;
-            }
-        }
-        let Some((mut width, mut height)) = size else {
-            self.unsized_pages += 1;
-            return Ok(());
-        };
-        let unit = document
-            .get(page, b"UserUnit")?
-            .and_then(|unit| unit.as_f64());
-        if let Some(unit) = unit.filter(|unit| unit.is_finite() && *unit > 0.0) {
-            width *= unit;
-            height *= unit;
-        }
-        let turn = match page.get(b"Rotate").or(inherited.rotate.as_deref()) {
-            Some(object) => document.resolve(object)?.as_f64().unwrap_or(0.0),
-            None => 0.0,
-        };
-        if (turn / 90.0).rem_euclid(2.0) == 1.0 {
-            (width, height) = (height, width);
-        }
-        // Writers round differently: a hundredth of a point makes no other size.
-        let rounded = |length: f64| ((length * 100.0).round() / 100.0).to_bits();
-        let key = (rounded(width), rounded(height));
-        if self.sizes.len() < MAX_SIZES || self.sizes.contains_key(&key) {
-            *self.sizes.entry(key).or_default() += 1;
-        }
-        Ok(())
-    }
-
-    /// Width and height of a rectangle; shared ones are read once.
-    fn rectangle<'p>(
-        &mut self,
-        document: &Document<'p>,
-        object: &Object<'p>,
-    ) -> Result<Option<(f64, f64)>> {
-        let Some(reference) = object.as_ref() else {
-            return sides(document, object);
-        };
-        if let Some(known) = self.boxes.get(&reference.number) {
-            return Ok(*known);
-        }
-        let sides = sides(document, &*document.resolve(object)?)?;
-        if self.boxes.len() < MAX_SIZES {
-            self.boxes.insert(reference.number, sides);
-        }
-        Ok(sides)
-    }
-
-    /// The distinct sizes, the most frequent first.
-    fn page_sizes(&self) -> Value {
-        let mut sizes: Vec<_> = self
-            .sizes
-            .iter()
-            .map(|((width, height), count)| {
-                (*count, f64::from_bits(*width), f64::from_bits(*height))
-            })
-            .collect();
-        sizes.sort_by(|a, b| {
-            b.0.cmp(&a.0)
-                .then(a.1.total_cmp(&b.1))
-                .then(a.2.total_cmp(&b.2))
-        });
-        Value::List(
-            sizes
-                .into_iter()
-                .map(|(count, width, height)| {
-                    Value::object([
-                        ("count", Value::from(count)),
-                        ("height_pt", Value::from(height)),
-                        ("width_pt", Value::from(width)),
-                    ])
-                })
-                .collect(),
-        )
-    }
 }
-
-/// Width and height of a rectangle.
-fn sides<'p>(document: &Document<'p>, rectangle: &Object<'p>) -> Result<Option<(f64, f64)>> {
-    let Some(corners) = rectangle.as_array() else {
-        return Ok(None);
-    };
-    let mut numbers = [0.0; 4];
-    if corners.len() < 4 {
-        return Ok(None);
-    }
-    for (number, corner) in numbers.iter_mut().zip(corners) {
-        match document.resolve(corner)?.as_f64() {
-            Some(value) if value.is_finite() => *number = value,
-            _ => return Ok(None),
-        }
-    }
-    let [left, bottom, right, top] = numbers;
-    let (width, height) = ((right - left).abs(), (top - bottom).abs());
-    Ok((width > 0.0 && height > 0.0).then_some((width, height)))
-}
-
-/// Most distinct page sizes that are told apart.
-const MAX_SIZES: usize = 1000;
 
 /// Annotations and links of an annotation array.
 fn count_annotations<'p>(document: &Document<'p>, entry: &Object<'p>) -> Result<(u64, u64)> {

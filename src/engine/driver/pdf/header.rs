@@ -1,10 +1,10 @@
-//! What the first bytes say, and the version in force.
+//! Facts from the first bytes, and the version in force.
 
 use super::Pdf;
 use super::version::Version;
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::Target;
-use crate::engine::container::pdf::{Header, linearized_length};
+use crate::engine::container::pdf::{Header, Linearization};
 use crate::engine::driver::identity;
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
@@ -25,11 +25,12 @@ pub(super) fn run(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
 /// the file: an update appended later makes it an ordinary file again (ISO 32000-2, annex F.3.3).
 fn put_linearized(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
     let head = pdf.probe.source.read_head(Header::WITHIN)?;
-    let length = linearized_length(head, pdf.header.at);
+    let linearization = Linearization::read(head, pdf.header.at);
     let size = pdf.probe.source.size();
-    // Where foreign bytes precede the header, writers count from either place.
-    let linearized =
-        length.is_some_and(|length| length == size || length + pdf.header.at as u64 == size);
+    let linearized = linearization.is_some_and(|found| {
+        // Where foreign bytes precede the header, writers count from either place.
+        found.length == size || found.length + pdf.header.at as u64 == size
+    });
     out.put(
         Target::PDF_LINEARIZED,
         linearized,
@@ -45,8 +46,8 @@ fn put_version(pdf: &Pdf<'_>, out: &mut Findings) -> Result<()> {
     let (catalogue, confidence) = match catalogue_version(pdf) {
         Ok(catalogue) => (catalogue, Exact),
         Err(error) if error.is_malformed() => (None, Exact),
-        // The look at the catalogue is an extra here: a large file keeps its header's answer.
-        Err(error) if error.is_budget() && !pdf.needs_document() => {
+        // A catalogue that is out of reach does not take the header's answer along.
+        Err(error) if error.is_budget() => {
             pdf.probe.meter().check_clock()?;
             (None, High)
         }

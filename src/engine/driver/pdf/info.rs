@@ -9,8 +9,9 @@ use crate::engine::catalogue::Target;
 use crate::engine::container::pdf::{Dict, Document, Object};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
+use crate::engine::value::Value;
 
-/// Where each property stands: its key in the Info dictionary, and its field of XMP.
+/// Where each property is: its key in the Info dictionary, and its field of XMP.
 const PROPERTIES: &[(Target, &[u8], Field)] = &[
     (Target::DOCUMENT_TITLE, b"Title", Field::Title),
     (Target::DOCUMENT_SUBJECT, b"Subject", Field::Description),
@@ -59,12 +60,14 @@ pub(super) fn run(opened: &Opened<'_>, out: &mut Findings) -> Result<()> {
     for (target, ..) in PROPERTIES {
         out.unknown(*target);
     }
+    put_producer_family(document, &info, xmp.as_ref(), out)?;
     out.unknown(Target::DOCUMENT_APPLICATION_VERSION);
     out.unknown(Target::PDF_CONFORMANCE);
+    out.unknown(Target::PDF_PRODUCER_FAMILY);
     Ok(())
 }
 
-/// What the Info dictionary does not say of what is asked for.
+/// The fields of XMP for requested properties that the Info dictionary lacks.
 fn wanted_of_xmp<'p>(document: &Document<'p>, info: &Dict<'p>, out: &Findings) -> Result<Fields> {
     let is_silent = |target: Target| out.wants(target) && out.value(target).is_none();
     let mut wanted = Fields::default();
@@ -79,8 +82,10 @@ fn wanted_of_xmp<'p>(document: &Document<'p>, info: &Dict<'p>, out: &Findings) -
     if is_silent(Target::DOCUMENT_APPLICATION) {
         wanted.add(Fields::of(&[Field::CreatorTool]));
     }
-    if out.wants(Target::DOCUMENT_APPLICATION_VERSION)
-        && text(document, info, b"Producer")?.is_none()
+    if out.wants_any(&[
+        Target::DOCUMENT_APPLICATION_VERSION,
+        Target::PDF_PRODUCER_FAMILY,
+    ]) && text(document, info, b"Producer")?.is_none()
     {
         wanted.add(Fields::of(&[Field::Producer]));
     }
@@ -114,7 +119,7 @@ fn read_xmp<'p>(
     }
 }
 
-/// Puts what the Info dictionary does not say. Up to PDF 1.7 that dictionary is where properties
+/// Puts what the Info dictionary lacks. Up to PDF 1.7 that dictionary is where properties
 /// belong, so XMP alone is weaker evidence; PDF 2.0 keeps them in XMP.
 fn put_xmp(opened: &Opened<'_>, xmp: &Xmp, out: &mut Findings) -> Result<()> {
     let confidence = confidence(opened)?;
@@ -136,7 +141,7 @@ fn confidence(opened: &Opened<'_>) -> Result<Confidence> {
 }
 
 /// The program that wrote the file is `Producer`; where only the authoring program is named
-/// (`Creator`), that. The version is what the name says of it.
+/// (`Creator`), that. The version is taken from the name.
 fn put_application<'p>(
     document: &Document<'p>,
     info: &Dict<'p>,
@@ -158,7 +163,7 @@ fn put_application<'p>(
                 .and_then(|xmp| xmp.get(Field::Producer))
                 .map(str::to_owned),
         };
-        // A name without a version says so: that is null, where no name at all is unknown.
+        // A name without a version gives null; no name at all gives unknown.
         if let Some(producer) = producer {
             out.put(
                 Target::DOCUMENT_APPLICATION_VERSION,
@@ -167,6 +172,84 @@ fn put_application<'p>(
                 "name of the producer",
             );
         }
+    }
+    Ok(())
+}
+
+/// Families of programs, by what occurs in their names in lower case. The first that fits counts.
+const FAMILIES: &[(&str, &[&str])] = &[
+    (
+        "adobe",
+        &[
+            "adobe",
+            "acrobat",
+            "distiller",
+            "indesign",
+            "illustrator",
+            "livecycle",
+        ],
+    ),
+    ("microsoft", &["microsoft"]),
+    (
+        "apple",
+        &["quartz", "mac os x", "macos", "pages", "keynote"],
+    ),
+    ("libreoffice", &["libreoffice", "openoffice", "staroffice"]),
+    ("tex", &["tex", "dvipdf"]),
+    ("ghostscript", &["ghostscript"]),
+    ("chromium", &["skia/pdf", "chrom", "headless"]),
+    ("itext", &["itext", "openpdf"]),
+    ("pdfium", &["pdfium"]),
+    ("qpdf", &["qpdf", "pikepdf"]),
+    ("pypdf", &["pypdf"]),
+    ("cairo", &["cairo"]),
+    ("reportlab", &["reportlab"]),
+    ("fpdf", &["fpdf", "tcpdf", "mpdf", "dompdf"]),
+    ("pdfbox", &["pdfbox"]),
+    ("apache_fop", &["apache fop"]),
+    ("qt", &["qt "]),
+    ("wkhtmltopdf", &["wkhtmltopdf"]),
+    ("foxit", &["foxit", "phantom"]),
+    ("nitro", &["nitro"]),
+    ("corel", &["corel"]),
+    ("aspose", &["aspose"]),
+    ("prince", &["prince"]),
+    ("weasyprint", &["weasyprint"]),
+    ("pdfsharp", &["pdfsharp"]),
+    ("abbyy", &["abbyy", "finereader"]),
+];
+
+fn family_of(producer: &str) -> Option<&'static str> {
+    let name = producer.to_lowercase();
+    let fits = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let family = FAMILIES.iter().find(|(_, words)| fits(words));
+    family.map(|(family, _)| *family)
+}
+
+/// Null for a producer that is of no known family.
+fn put_producer_family<'p>(
+    document: &Document<'p>,
+    info: &Dict<'p>,
+    xmp: Option<&Xmp>,
+    out: &mut Findings,
+) -> Result<()> {
+    if !out.wants(Target::PDF_PRODUCER_FAMILY) {
+        return Ok(());
+    }
+    let producer = match text(document, info, b"Producer")? {
+        Some(producer) => Some(producer),
+        None => xmp
+            .and_then(|xmp| xmp.get(Field::Producer))
+            .map(str::to_owned),
+    };
+    if let Some(producer) = producer {
+        let family = family_of(&producer).map_or(Value::Null, Value::word);
+        out.put(
+            Target::PDF_PRODUCER_FAMILY,
+            family,
+            High,
+            "name of the producer",
+        );
     }
     Ok(())
 }
@@ -185,7 +268,7 @@ fn version_in(name: &str) -> Option<&str> {
         .find(|number| number.contains('.'))
 }
 
-/// What the document claims to conform to. PDF/X before XMP said so in the Info dictionary. `blocked` is
+/// What the document claims to conform to. Before XMP, PDF/X was claimed in the Info dictionary. `blocked` is
 /// how much was before either was read.
 fn put_conformance<'p>(
     opened: &Opened<'p>,

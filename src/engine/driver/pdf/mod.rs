@@ -3,16 +3,24 @@
 //! The document is opened when the first path needs more than the header; what the paths share
 //! (catalogue, features) is read once.
 
+mod access;
 mod actions;
+mod assets;
+mod content;
 mod features;
 mod fields;
 mod header;
 mod info;
 mod opened;
+mod outline;
 mod pages;
+mod signatures;
+mod sizes;
 mod structure;
 mod version;
 mod visited;
+mod xfa;
+mod xml_text;
 mod xmp;
 
 use std::cell::OnceCell;
@@ -31,6 +39,8 @@ pub(crate) struct Pdf<'p> {
     probe: &'p Probe<'p>,
     header: Header<'p>,
     opened: OnceCell<Opened<'p>>,
+    /// Why the document could not be opened: another attempt would only spend more.
+    failed: OnceCell<ProbeError>,
 }
 
 impl<'p> Driver<'p> for Pdf<'p> {
@@ -43,6 +53,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
             probe,
             header,
             opened: OnceCell::new(),
+            failed: OnceCell::new(),
         })
     }
 
@@ -63,6 +74,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
             PathId::PdfDocumentFeatures
             | PathId::PdfDeepDocumentFeatures
             | PathId::PdfActiveContentAssessment => features::run(self.opened()?, out),
+            PathId::PdfPageContent => content::run(self.opened()?, out),
             _ => Ok(()),
         };
         if self.probe.paths.last() == Some(&path) {
@@ -73,7 +85,7 @@ impl<'p> Driver<'p> for Pdf<'p> {
 }
 
 impl<'p> Pdf<'p> {
-    /// Damage may show as late as in the last object that is read, so this is said at the end.
+    /// Damage may show as late as in the last object that is read, so this is put at the end.
     fn put_repaired(&self, out: &mut Findings) {
         let structure = PathId::PdfDocumentStructure;
         if let Some(opened) = self.opened.get()
@@ -94,8 +106,13 @@ impl<'p> Pdf<'p> {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let opened = self.open_document(self.probe.options.repair_xref)?;
-        Ok(self.opened.get_or_init(|| opened))
+        if let Some(error) = self.failed.get() {
+            return Err(error.clone());
+        }
+        match self.open_document(self.probe.options.repair_xref) {
+            Ok(opened) => Ok(self.opened.get_or_init(|| opened)),
+            Err(error) => Err(self.failed.get_or_init(|| error).clone()),
+        }
     }
 
     fn open_document(&self, repair: bool) -> Result<Opened<'p>> {

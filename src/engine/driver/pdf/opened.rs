@@ -4,7 +4,7 @@ use super::version::Version;
 use crate::engine::container::pdf::Document;
 use crate::engine::error::Result;
 
-/// A document and what its header says.
+/// A document and the version of its header.
 pub(super) struct Opened<'p> {
     pub(super) document: Document<'p>,
     /// The version of the header.

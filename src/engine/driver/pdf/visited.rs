@@ -1,8 +1,8 @@
-//! Which objects a walk has been to.
+//! The objects that a walk has visited.
 
 use std::collections::HashSet;
 
-/// A set of object numbers: bits for the usual ones, a hash for the odd giant.
+/// A set of object numbers: bits for the usual ones, a hash set for very large ones.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     bits: Vec<u64>,
@@ -13,7 +13,24 @@ pub(super) struct Visited {
 const DENSE: u32 = 1 << 20;
 
 impl Visited {
-    /// Adds a number; `false` when it was there.
+    pub(super) fn contains(&self, number: u32) -> bool {
+        if number >= DENSE {
+            return self.rest.contains(&number);
+        }
+        let word = self.bits.get((number / 64) as usize);
+        word.is_some_and(|word| word & 1 << (number % 64) != 0)
+    }
+
+    /// Removes a number.
+    pub(super) fn remove(&mut self, number: u32) {
+        if number >= DENSE {
+            self.rest.remove(&number);
+        } else if let Some(word) = self.bits.get_mut((number / 64) as usize) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
+    /// Adds a number. Returns `false` when it was there.
     pub(super) fn insert(&mut self, number: u32) -> bool {
         if number >= DENSE {
             return self.rest.insert(number);

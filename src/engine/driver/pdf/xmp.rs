@@ -2,12 +2,12 @@
 
 mod walk;
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use self::walk::Walk;
+use super::xml_text::utf8;
 use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::error::Result;
@@ -117,7 +117,7 @@ pub(super) struct Xmp {
 }
 
 impl Xmp {
-    /// A property; blank is absent. Keywords may stand in either of two places.
+    /// A property; blank is absent. Keywords may be in either of two places.
     pub(super) fn get(&self, field: Field) -> Option<&str> {
         let value = |field: Field| self.values[field as usize].as_deref();
         let value = match field {
@@ -174,34 +174,6 @@ pub(super) fn read(data: &[u8], wanted: Fields, meter: &Meter) -> Result<Xmp> {
         }
     }
     Ok(walk.into_xmp())
-}
-
-/// The packet in UTF-8. ISO 16684-1, 7.1 allows UTF-16 and UTF-32 too: they are known by their byte-order
-/// mark, or else by the zeros around the first character.
-fn utf8(data: &[u8]) -> Cow<'_, str> {
-    use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};
-    let (encoding, text) = match data {
-        [0, 0, 0xFE, 0xFF, text @ ..] => return utf32(text, u32::from_be_bytes),
-        [0xFF, 0xFE, 0, 0, text @ ..] => return utf32(text, u32::from_le_bytes),
-        [0, 0, 0, b'<', ..] => return utf32(data, u32::from_be_bytes),
-        [b'<', 0, 0, 0, ..] => return utf32(data, u32::from_le_bytes),
-        [0xFE, 0xFF, text @ ..] => (UTF_16BE, text),
-        [0xFF, 0xFE, text @ ..] => (UTF_16LE, text),
-        [0, b'<', ..] => (UTF_16BE, data),
-        [b'<', 0, ..] => (UTF_16LE, data),
-        [0xEF, 0xBB, 0xBF, text @ ..] => (UTF_8, text),
-        text => (UTF_8, text),
-    };
-    encoding.decode_without_bom_handling(text).0
-}
-
-fn utf32(data: &[u8], unit: impl Fn([u8; 4]) -> u32) -> Cow<'_, str> {
-    let (units, _) = data.as_chunks::<4>();
-    let text = units
-        .iter()
-        .map(|bytes| char::from_u32(unit(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect();
-    Cow::Owned(text)
 }
 
 fn known(ns: Ns, local: &str) -> Option<Field> {
