@@ -97,7 +97,7 @@ fn lists_hold_paths_and_records_and_a_bad_line_costs_itself() {
     let text = format!(
         "{good}\r\n\n{}\n{}\n{inline}\n{{\"path\":\n/no/such.pdf\n",
         json!(good),
-        json!({"path": good, "name": "renamed.pdf"}),
+        json!({"path": good, "name": "renamed.docx"}),
     );
     std::fs::write(&list, &text).unwrap();
     let from_file = run(&["--from", &list, "-t", "format"]);
@@ -126,12 +126,13 @@ fn lists_hold_paths_and_records_and_a_bad_line_costs_itself() {
             [
                 &Value::Null,
                 &Value::Null,
-                &json!("MALFORMED_INPUT"),
+                &Value::Null,
                 &Value::Null,
                 &json!("INVALID_REQUEST"),
                 &json!("MCP_PATH_NOT_FOUND"),
             ]
         );
+        assert_eq!(lines[2]["report"]["input"]["display_name"], "renamed.docx");
         assert_eq!(lines[3]["path"], "inline.pdf");
         assert!(lines[4]["path"].as_str().unwrap().ends_with(":6"));
     }
