@@ -229,7 +229,7 @@ fn one_annotation_array_of_many_pages_is_walked_once() {
 /// nothing to know, or with the error that says why.
 #[track_caller]
 fn expect_bounded(bytes: &[u8], costly: &str) {
-    let report = survive(&["-l", "d", "-t", "@all", "-T", "120000"], bytes);
+    let report = survive(ALL, bytes);
     assert_eq!(
         report["results"][costly]["status"], "budget_exceeded",
         "{report}"
