@@ -13,6 +13,7 @@ use super::child_task::Outcome;
 use super::current_engine::CurrentEngine;
 use super::engine_program::ResolvedEngine;
 use super::failure::{AdmissionError, Failure, StartError, never_handed_over};
+use super::failure_log::FailureLog;
 use super::fair_queue::{Lane, Ticket};
 use super::introspection::{Introspection, Introspector, NoAnswer};
 use super::ledger::{Want, Which};
@@ -38,6 +39,7 @@ pub(super) struct Dispatcher {
     pub(super) stats: Arc<Stats>,
     /// Replies that have not reached their clients.
     pub(super) replies: Arc<ReplyMemory>,
+    pub(super) failures: FailureLog,
     /// Every call that is under way.
     pub(super) calls: TaskTracker,
     pub(super) born: Instant,
@@ -70,6 +72,7 @@ impl Dispatcher {
         Arc::new(Self {
             quarantine: Quarantine::new(settings.strikes),
             replies: ReplyMemory::new(pool.closing.clone()),
+            failures: FailureLog::default(),
             calls: TaskTracker::new(),
             born: Instant::now(),
             settings,
@@ -403,6 +406,7 @@ impl Dispatcher {
 
     /// The reply for a record that cost a child.
     async fn failed(&self, failure: &Failure, record: &Record, options: &ProbeOptions) -> Reply {
+        self.failures.note(failure, record, self.born.elapsed());
         let mut envelope = failure.envelope(options.budget().timeout_ms);
         if self.quarantine.is_on() && failure.may_be_the_documents_fault() {
             let document = document_key(record, options).await;

@@ -78,6 +78,22 @@ impl Failure {
         Envelope::new(code, message)
     }
 
+    /// What happened, without anything that the engine printed.
+    pub(super) fn summary(&self) -> String {
+        match &self.kind {
+            FailureKind::Deadline(limit) => format!("no reply within {} ms", limit.as_millis()),
+            FailureKind::NeverRead(limit) => {
+                format!("the engine read nothing for {} ms", limit.as_millis())
+            }
+            FailureKind::Ended { how, .. } => format!("the engine {how}"),
+            FailureKind::Closed => "the engine closed its output".to_owned(),
+            FailureKind::StdinClosed => "the engine closed its input".to_owned(),
+            FailureKind::Protocol(_) => "the engine's answer is not a reply".to_owned(),
+            FailureKind::Oversized(limit) => format!("the reply is longer than {limit} bytes"),
+            FailureKind::Shutdown => "the server stopped first".to_owned(),
+        }
+    }
+
     /// Whether the document may be the cause, so that it counts towards its quarantine.
     pub(super) fn may_be_the_documents_fault(&self) -> bool {
         !matches!(self.kind, FailureKind::Shutdown | FailureKind::NeverRead(_))

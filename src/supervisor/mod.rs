@@ -13,7 +13,7 @@
 //! Files, each using only those before it: `settings`, `recycle`, `failure`, `fair_queue`, `ledger`,
 //! `pool_state` (plain data) · `os`, `launcher`, `spawner`, `engine_program` (processes) · `pipes`,
 //! `child`, `ping`, `ending`, `child_task` (one child) · `pool`, `place`, `breaker`, `starter` (places and
-//! starts) · `resolve`, `current_engine`, `introspection` (the engine) · `quarantine`, `stats`,
+//! starts) · `resolve`, `current_engine`, `introspection` (the engine) · `quarantine`, `failure_log`, `stats`,
 //! `dispatcher` (the way of a record) · `batch`, `drain`, `snapshot` · this facade.
 
 mod batch;
@@ -27,6 +27,7 @@ mod drain;
 mod ending;
 mod engine_program;
 mod failure;
+mod failure_log;
 mod fair_queue;
 mod introspection;
 mod jitter;
@@ -64,6 +65,7 @@ use self::dispatcher::{Dispatcher, record_span};
 pub use batch::Batch;
 pub use drain::{DrainSummary, Waiting};
 pub use engine_program::{EngineInfo, EngineKind, check_sandbox};
+pub use failure_log::FailureView;
 pub use introspection::Introspection;
 pub use launcher::{Applied, CHILD_MARK, intercept_launch};
 pub use recycle::Reason;
@@ -173,6 +175,19 @@ impl Supervisor {
     #[must_use]
     pub fn tool_version(&self) -> Arc<str> {
         self.handle.dispatcher.tool_version()
+    }
+
+    /// Follows the time that records take. Each call of the returned closure gives the percentiles of the
+    /// records since the call before.
+    pub fn recent_latency(&self) -> impl FnMut() -> LatencyView + Send + use<> {
+        let stats = Arc::clone(&self.handle.dispatcher.stats);
+        let mut before = stats.records.counts();
+        move || {
+            let now = stats.records.counts();
+            let recent = now.since(&before);
+            before = now;
+            LatencyView::of(&recent)
+        }
     }
 
     /// The state of the pool now. Needs no permit and waits for nothing.

@@ -9,10 +9,11 @@ use serde::Serialize;
 use super::child_status::ChildStatus;
 use super::dispatcher::Dispatcher;
 use super::engine_program::EngineInfo;
+use super::failure_log::FailureView;
 use super::launcher::Applied;
 use super::pool::Pool;
 use super::settings::Settings;
-use super::stats::Latencies;
+use super::stats::LatencyCounts;
 
 /// The state of the pool.
 #[derive(Clone, Debug, Serialize)]
@@ -50,6 +51,8 @@ pub struct Snapshot {
     pub suspects: usize,
     /// Records refused because of that.
     pub refused: u64,
+    /// The last records that failed without a report, the latest first; at most 20 of them.
+    pub failures: Vec<FailureView>,
     /// From hand-over to reply.
     pub record_latency: LatencyView,
     /// From call to permit.
@@ -161,6 +164,17 @@ pub struct LatencyView {
     pub p99_us: Option<u64>,
 }
 
+impl LatencyView {
+    pub(super) fn of(counts: &LatencyCounts) -> Self {
+        Self {
+            count: counts.total(),
+            p50_us: counts.percentile(0.5),
+            p90_us: counts.percentile(0.9),
+            p99_us: counts.percentile(0.99),
+        }
+    }
+}
+
 /// The state of the pool now.
 pub(super) fn snapshot(dispatcher: &Dispatcher) -> Snapshot {
     let Dispatcher {
@@ -215,8 +229,9 @@ pub(super) fn snapshot(dispatcher: &Dispatcher) -> Snapshot {
         resent: stats.retries(),
         suspects: dispatcher.quarantine.remembered(),
         refused: stats.refused(),
-        record_latency: latency(&stats.records),
-        queue_latency: latency(&stats.waits),
+        failures: dispatcher.failures.entries(),
+        record_latency: LatencyView::of(&stats.records.counts()),
+        queue_latency: LatencyView::of(&stats.waits.counts()),
     }
 }
 
@@ -257,15 +272,6 @@ fn limits(settings: &Settings) -> LimitsView {
         max_records: settings.max_records,
         max_age_ms: settings.max_age.map(millis),
         max_rss_bytes: settings.max_rss_bytes,
-    }
-}
-
-fn latency(latencies: &Latencies) -> LatencyView {
-    LatencyView {
-        count: latencies.count(),
-        p50_us: latencies.percentile(0.5),
-        p90_us: latencies.percentile(0.9),
-        p99_us: latencies.percentile(0.99),
     }
 }
 

@@ -190,13 +190,30 @@ impl Latencies {
         count(self.buckets.get(bucket_of(micros)));
     }
 
-    pub(super) fn count(&self) -> u64 {
-        self.buckets.iter().map(read).sum()
+    /// The values counted so far.
+    pub(super) fn counts(&self) -> LatencyCounts {
+        LatencyCounts(self.buckets.iter().map(read).collect())
+    }
+}
+
+/// How many values were in each bucket at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct LatencyCounts(Box<[u64]>);
+
+impl LatencyCounts {
+    /// The values that came after an earlier moment.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let both = self.0.iter().zip(&earlier.0);
+        Self(both.map(|(now, then)| now.saturating_sub(*then)).collect())
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.0.iter().sum()
     }
 
     /// The upper bound in microseconds of the bucket that holds this share of all values.
     pub(super) fn percentile(&self, share: f64) -> Option<u64> {
-        let total = self.count();
+        let total = self.total();
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
@@ -205,8 +222,8 @@ impl Latencies {
         )]
         let rank = ((total as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
-        let at = self.buckets.iter().position(|bucket| {
-            seen += read(bucket);
+        let at = self.0.iter().position(|count| {
+            seen += count;
             seen >= rank
         })?;
         Some(upper_bound(at))
@@ -248,12 +265,12 @@ mod tests {
     #[test]
     fn percentiles_are_right_within_a_bucket() {
         let latencies = Latencies::new();
-        assert_eq!(latencies.percentile(0.5), None);
+        assert_eq!(latencies.counts().percentile(0.5), None);
         for micros in 1..=10_000 {
             latencies.note(Duration::from_micros(micros));
         }
         for (share, exact) in [(0.5, 5000_u64), (0.9, 9000), (0.99, 9900)] {
-            let found = latencies.percentile(share).unwrap();
+            let found = latencies.counts().percentile(share).unwrap();
             assert!(
                 found >= exact && found <= exact + exact / 7,
                 "{share}: {found}"
@@ -266,9 +283,20 @@ mod tests {
         for micros in [0, 1, 2, 3, 7, 8, 9, 1_000_000, u64::MAX] {
             let latencies = Latencies::new();
             latencies.note(Duration::from_micros(micros));
-            assert_eq!(latencies.count(), 1);
-            assert!(latencies.percentile(1.0).is_some());
+            assert_eq!(latencies.counts().total(), 1);
+            assert!(latencies.counts().percentile(1.0).is_some());
         }
+    }
+
+    #[test]
+    fn values_before_a_moment_do_not_count_after_it() {
+        let latencies = Latencies::new();
+        latencies.note(Duration::from_secs(9));
+        let then = latencies.counts();
+        latencies.note(Duration::from_micros(10));
+        let recent = latencies.counts().since(&then);
+        assert_eq!(recent.total(), 1);
+        assert!(recent.percentile(1.0).unwrap() < 20);
     }
 
     #[test]

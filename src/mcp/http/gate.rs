@@ -63,6 +63,23 @@ impl Gate {
         bearer(one).is_some_and(|presented| token.matches(presented))
     }
 
+    /// The answer to a request with a wrong head or token. A good one makes its connection trusted.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        if let Some(wrong) = wrong_head(request) {
+            return Some(bad_request(wrong));
+        }
+        if !self.knows(request.headers()) {
+            count_refused("token");
+            let challenge = (header::WWW_AUTHENTICATE, "Bearer realm=\"deckprobe-mcp\"");
+            let text = "a bearer token is needed, or the one presented is not right\n";
+            return Some((StatusCode::UNAUTHORIZED, [challenge], text).into_response());
+        }
+        match request.extensions().get::<ConnectionHandle>() {
+            Some(connection) if !connection.admit() => Some(busy()),
+            _ => None,
+        }
+    }
+
     /// Reads the body, so that what is wrong with it is a 400, and passes the request on.
     async fn run(&self, request: Request, next: Next) -> Response {
         if request.method() != Method::POST {
@@ -83,19 +100,8 @@ impl Gate {
 
 /// Lets a request in, or answers it here.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    if let Some(wrong) = wrong_head(&request) {
-        return bad_request(wrong);
-    }
-    if !gate.knows(request.headers()) {
-        count_refused("token");
-        let challenge = (header::WWW_AUTHENTICATE, "Bearer realm=\"deckprobe-mcp\"");
-        let text = "a bearer token is needed, or the one presented is not right\n";
-        return (StatusCode::UNAUTHORIZED, [challenge], text).into_response();
-    }
-    if let Some(connection) = request.extensions().get::<ConnectionHandle>()
-        && !connection.admit()
-    {
-        return busy();
+    if let Some(refused) = gate.refusal(&request) {
+        return refused;
     }
     let announced = request.body().size_hint().exact();
     let announced = announced.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -113,6 +119,14 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
             let text = "the request was not answered in time (DECKPROBE_MCP_HTTP_TIMEOUT_MS)\n";
             (StatusCode::GATEWAY_TIMEOUT, text).into_response()
         }
+    }
+}
+
+/// Only checks the token: for streams, which are counted by themselves and last as long as they are read.
+pub(super) async fn authorize(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    match gate.refusal(&request) {
+        None => next.run(request).await,
+        Some(refused) => refused,
     }
 }
 

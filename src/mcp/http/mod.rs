@@ -3,12 +3,13 @@
 //! No session is kept: every request stands alone, so that any replica can answer it. In front of the
 //! protocol stand a bearer token, the lists of hosts and origins, and limits on connections, headers,
 //! bodies, time and requests at once. Beside it: `/healthz` (the process lives), `/readyz` (it can take
-//! calls) and `/metrics` (Prometheus).
+//! calls), `/metrics` (Prometheus), and a page at `/` that shows the pool.
 
 mod connections;
 mod endpoints;
 mod gate;
 mod held_body;
+mod page;
 mod responses;
 
 use std::net::SocketAddr;
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::endpoints::Endpoints;
 use self::gate::Gate;
+use self::page::Followers;
 use super::panic::log_panics;
 use super::server::Server;
 use super::signals::Signals;
@@ -54,12 +56,16 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     let ending = CancellationToken::new();
     let address = listener.local_addr().unwrap_or(settings.address);
     let mut settings = settings.clone();
-    settings.origins.extend(own_origins(address));
+    settings
+        .origins
+        .extend(own_origins(address, &settings.hosts));
+    let followers = Followers::new(supervisor.clone(), settings.hosts.clone());
     let router = router(
         config,
         &settings,
         &supervisor,
         endpoints.clone(),
+        followers.clone(),
         ending.clone(),
     );
     tracing::info!(%address, token = settings.token.is_some(), "serving MCP over HTTP at /mcp");
@@ -70,6 +76,7 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     let open = open.await;
     tracing::info!("asked to stop; finishing what is in flight");
     endpoints.drain();
+    followers.end();
     let finish = async {
         supervisor.drain(DRAIN, Waiting::Refuse).await;
         // Answers are on their way; then what still streams is cut.
@@ -86,16 +93,18 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     }
 }
 
-/// The origins that a page of our own would have on this machine; there is none, so this lets nobody
-/// in, and tools that send their target as the origin work.
-fn own_origins(address: SocketAddr) -> Vec<String> {
-    if !address.ip().is_loopback() {
-        return Vec::new();
-    }
+/// The origins of our own page: on this machine under its loopback names, elsewhere under the names by
+/// which clients come, directly or through a proxy that adds TLS.
+fn own_origins(address: SocketAddr, hosts: &[String]) -> Vec<String> {
     let port = address.port();
-    ["localhost", "127.0.0.1", "[::1]"]
-        .map(|host| format!("http://{host}:{port}"))
-        .into()
+    let loopback = ["localhost", "127.0.0.1", "[::1]"];
+    let local = loopback.map(|host| format!("http://{host}:{port}"));
+    let local = local.into_iter().filter(|_| address.ip().is_loopback());
+    let named = hosts.iter().flat_map(|host| {
+        let schemes = ["http", "https"];
+        schemes.map(|scheme| format!("{scheme}://{host}"))
+    });
+    local.chain(named).collect()
 }
 
 fn router(
@@ -103,6 +112,7 @@ fn router(
     settings: &HttpSettings,
     supervisor: &Supervisor,
     endpoints: Endpoints,
+    followers: Followers,
     ending: CancellationToken,
 ) -> Router {
     let server = Server::new(config, supervisor.clone());
@@ -124,7 +134,9 @@ fn router(
         .route_service("/mcp", mcp)
         .route_layer(from_fn(responses::write_results))
         .route("/metrics", get(endpoints::metrics))
-        .route_layer(from_fn_with_state(gate, gate::admit))
+        .route_layer(from_fn_with_state(gate.clone(), gate::admit))
+        .merge(page::events(followers).route_layer(from_fn_with_state(gate, gate::authorize)))
+        .merge(page::files())
         .route("/healthz", get(endpoints::healthz))
         .route("/readyz", get(endpoints::readyz))
         .with_state(endpoints)
