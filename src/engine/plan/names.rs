@@ -84,6 +84,9 @@ pub(super) fn unknown(of: &Index, name: &str) -> ProbeError {
         .filter(|(similarity, _)| *similarity >= SIMILAR)
         .collect();
     similar.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    // Names that share only an ending are not offered beside the one that was meant.
+    let best = similar.first().map_or(0.0, |(similarity, _)| *similarity);
+    similar.retain(|(similarity, _)| *similarity > best - 0.05);
     similar.truncate(MAX_OFFERED);
     let names: Vec<_> = similar.into_iter().map(|(_, known)| known).collect();
     if names.is_empty() {
