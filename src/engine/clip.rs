@@ -48,7 +48,7 @@ fn clip(value: &mut Value) -> Option<String> {
             let is_text = matches!(items.first(), Some(Value::Text(_)));
             items.truncate(kept);
             if kept < all && is_text {
-                items.push(Value::word(ELLIPSIS));
+                items.push(Value::from(ELLIPSIS.to_owned()));
             }
             loss("entries", all, kept, clipped)
         }

@@ -55,8 +55,11 @@ pub(crate) fn route(source: &Source, extension: Option<&str>, level: Level) -> R
         Container::Cfb => HEAD_BYTES,
         Container::Zip | Container::Other => ZIP_HEAD_BYTES,
     };
-    let found = container(source.read_head(head_bytes)?);
-    if found == driver.container {
+    let head = source.read_head(head_bytes)?;
+    let found = container(head);
+    // Excel up to version 4, and some exporters, write the workbook stream without a container.
+    let is_bare_workbook = profile == Profile::Xls && super::driver::legacy::is_bare_workbook(head);
+    if found == driver.container || is_bare_workbook {
         Ok(profile)
     } else if driver.encrypted == Some(found) {
         Ok(Profile::EncryptedOoxml)

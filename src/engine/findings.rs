@@ -130,10 +130,17 @@ impl Findings {
         self.no_value(target, Status::Unknown);
     }
 
-    /// Records why there is no value. It never replaces a value, and the first reason stays.
+    /// Records why there is no value. It never replaces a value, and the first reason stays, but for a
+    /// budget: a path that could have answered and was stopped says more than one that found nothing.
     pub(crate) fn no_value(&mut self, target: Target, status: Status) {
         let path = self.path;
-        if let Some(slot @ None) = self.slot(target) {
+        if let Some(slot) = self.slot(target)
+            && slot.as_ref().is_none_or(|known| {
+                known.value.is_none()
+                    && known.status == Status::Unknown
+                    && status == Status::BudgetExceeded
+            })
+        {
             *slot = Some(Finding {
                 status,
                 value: None,

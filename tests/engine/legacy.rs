@@ -5,10 +5,11 @@
 mod container;
 mod corpus;
 mod excel;
-mod make;
+pub(crate) mod make;
 mod package;
 mod powerpoint;
 mod properties;
+mod references;
 mod seeds;
 mod word;
 
@@ -19,6 +20,11 @@ use crate::harness::{Engine, value};
 /// Probes bytes once, for these targets at deep.
 fn probe(name: &str, bytes: &[u8], targets: &str) -> Value {
     Engine::start(&["-l", "deep", "-t", targets]).probe(name, bytes)
+}
+
+/// Probes bytes once with these flags.
+fn probe_with(flags: &[&str], name: &str, bytes: &[u8]) -> Value {
+    Engine::start(flags).probe(name, bytes)
 }
 
 /// The targets' values, `null` where there is none.

@@ -127,6 +127,7 @@ table! {
         WordAppStatistics = path("word.app_statistics", WORD, Metadata, High, 8).when(|o| o.statistics_path.saved());
         WordDocumentStructure = path("word.document_structure", WORD, Deep, Exact, 40)
             .when(|o| o.statistics_path.content());
+        WordReviewSettings = path("word.review_settings", WORD, Metadata, Exact, 9);
         ExcelProfile = path("excel.profile", EXCEL, Metadata, Exact, 1);
         ExcelTableInventory = path("excel.table_inventory", EXCEL, Metadata, Exact, 2);
         ExcelAssetInventory = path("excel.asset_inventory", EXCEL, Metadata, Exact, 2);
@@ -134,6 +135,7 @@ table! {
         ExcelWorksheetInventory = path("excel.worksheet_inventory", EXCEL, Metadata, Medium, 2)
             .when(|o| o.workbook_path.saved());
         ExcelSharedStrings = path("excel.shared_strings", EXCEL, Deep, Exact, 20);
+        ExcelExternalLinks = path("excel.external_links", EXCEL, Deep, Exact, 15);
         PowerpointProfile = path("powerpoint.profile", POWERPOINT, Metadata, Exact, 1);
         PowerpointPartInventory = path("powerpoint.part_inventory", POWERPOINT, Metadata, Exact, 2);
         PowerpointAssetInventory = path("powerpoint.asset_inventory", POWERPOINT, Metadata, Exact, 2);
@@ -141,9 +143,11 @@ table! {
             .when(|o| o.slide_count_path.saved());
         PowerpointPresentationXml = path("powerpoint.presentation_xml", POWERPOINT, Metadata, Exact, 12)
             .when(|o| o.slide_count_path.content());
+        PowerpointSlides = path("powerpoint.slides", POWERPOINT, Deep, Exact, 60);
         OfficeLegacyCfbInventory = path("office_legacy.cfb_inventory", LEGACY, Header, Exact, 4).identity();
         OfficeLegacySummaryInformation = path("office_legacy.summary_information", LEGACY, Metadata, High, 8);
         OfficeLegacyContentStatistics = path("office_legacy.content_statistics", LEGACY, Metadata, Exact, 50);
+        OfficeLegacyReferences = path("office_legacy.references", DOC | XLS | PPT, Metadata, High, 400);
         IworkIdentity = path("iwork.identity", IWORK, Header, Exact, 3).identity();
         IworkPackageMetadata = path("iwork.package_metadata", IWORK, Metadata, High, 4);
         IworkPackageInventory = path("iwork.package_inventory", IWORK, Metadata, Exact, 8);

@@ -16,6 +16,7 @@ pub(crate) enum ValueType {
     StringsOrNull,
     Texts,
     TextsOrNull,
+    Numbers,
     Objects,
     Object,
     ObjectOrNull,
@@ -33,6 +34,7 @@ impl ValueType {
             Self::StringsOrNull => "string[]|null",
             Self::Texts => "array<string>",
             Self::TextsOrNull => "array<string>|null",
+            Self::Numbers => "array<u64>",
             Self::Objects => "array<object>",
             Self::Object => "object",
             Self::ObjectOrNull => "object|null",
@@ -52,6 +54,7 @@ impl ValueType {
                 r#"{"items":{"type":"string"},"type":["array","null"]}"#
             }
             Self::Texts => r#"{"items":{"type":"string"},"type":"array"}"#,
+            Self::Numbers => r#"{"items":{"minimum":0,"type":"integer"},"type":"array"}"#,
             Self::Objects => r#"{"items":{"type":"object"},"type":"array"}"#,
             Self::Object => r#"{"type":"object"}"#,
             Self::ObjectOrNull => r#"{"type":["object","null"]}"#,

@@ -103,6 +103,24 @@ targets! {
         .ours(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation, IworkPackageMetadata]);
     DOCUMENT_MODIFIED_UTC = common("document.modified_utc", TextOrNull, Metadata, "Time of the last change as recorded, in RFC 3339 and UTC")
         .ours(ANY).by(&[PdfInfoDictionary, OoxmlCoreProperties, OfficeLegacySummaryInformation, IworkPackageMetadata]);
+    DOCUMENT_LAST_MODIFIED_BY = common("document.last_modified_by", TextOrNull, Metadata, "Who saved the document last")
+        .ours(OOXML | LEGACY).by(&[OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_REVISION = common("document.revision", TextOrNull, Metadata, "Revision number as recorded: how often the document was saved")
+        .ours(OOXML | LEGACY).by(&[OoxmlCoreProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_TEMPLATE = common("document.template", TextOrNull, Metadata, "Template that the document was made from")
+        .ours(OOXML | LEGACY | IWORK).by(&[OoxmlAppProperties, OfficeLegacySummaryInformation, IworkPackageMetadata]);
+    DOCUMENT_TOTAL_EDIT_TIME = common("document.total_edit_time", U64OrNull, Metadata, "Time spent on the document in minutes, as the application counted it")
+        .ours(OOXML | LEGACY).by(&[OoxmlAppProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_COMPANY = common("document.company", TextOrNull, Metadata, "Company property")
+        .ours(OOXML | LEGACY).by(&[OoxmlAppProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_MANAGER = common("document.manager", TextOrNull, Metadata, "Manager property")
+        .ours(OOXML | LEGACY).by(&[OoxmlAppProperties, OfficeLegacySummaryInformation]);
+    DOCUMENT_CUSTOM_PROPERTIES = common("document.custom_properties", Objects, Metadata, "Custom properties: name, type and value of each")
+        .ours(OOXML).by(&[OoxmlAppProperties]);
+    DOCUMENT_SENSITIVITY_LABELS = common("document.sensitivity_labels", Objects, Metadata, "Sensitivity labels (MSIP): id, name, site and state of each")
+        .ours(OOXML).by(&[OoxmlAppProperties]);
+    DOCUMENT_MARKED_FINAL = common("document.marked_final", Bool, Metadata, "Whether the document is marked as final")
+        .ours(OOXML).by(&[OoxmlAppProperties]);
     DOCUMENT_SHA256 = common("document.sha256", Text, Header, "SHA-256 of the file in hexadecimal; the whole file is read")
         .ours(ANY).by(&[DocumentDigest]).by_name_only();
     DOCUMENT_APPLICATION = common("document.application", TextOrNull, Metadata, "Program that wrote the document, as the document names it")
@@ -113,11 +131,9 @@ targets! {
         .contract(ANY).by(&[PdfInfoDictionary, OoxmlAppProperties, IworkPackageMetadata])
         .by_ours(&[OfficeLegacySummaryInformation]).default(IWORK).summary(ANY);
     DOCUMENT_LANGUAGE = common("document.language", TextOrNull, Metadata, "Language that the document declares")
-        .contract(ANY).by(&[IworkPackageMetadata]).by_ours(&[PdfDocumentStructure]);
+        .contract(ANY).by(&[IworkPackageMetadata]).by_ours(&[PdfDocumentStructure, OoxmlCoreProperties]);
     DOCUMENT_LOCALE = common("document.locale", TextOrNull, Metadata, "Locale that the document declares")
         .contract(ANY).by(&[IworkPackageMetadata]);
-    DOCUMENT_TEMPLATE = common("document.template", TextOrNull, Metadata, "Template that the document was made from")
-        .ours(IWORK).by(&[IworkPackageMetadata]);
 
     SECURITY_ENCRYPTED = common("security.encrypted", Bool, Header, "Whether the document is encrypted")
         .contract(ANY).by(&[PdfDocumentStructure, OoxmlIdentity, OfficeLegacyCfbInventory, IworkIdentity])
@@ -141,14 +157,15 @@ targets! {
     SECURITY_HAS_EXTERNAL_RELATIONSHIPS = common("security.has_external_relationships", Bool, Metadata, "Whether the document refers to resources outside itself")
         .contract(ANY)
         .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity])
-        .by_ours(&[OfficeLegacyCfbInventory]);
+        .by_ours(&[OfficeLegacyReferences]);
     SECURITY_HAS_EMBEDDED_FILES = common("security.has_embedded_files", Bool, Metadata, "Whether files or objects are embedded")
         .contract(ANY)
         .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlPackageSecurity, OfficeLegacyCfbInventory]);
     SECURITY_ACTIVE_CONTENT_RISK = common("security.active_content_risk", TextOrNull, Deep, "none, low, medium or high, judged by active content")
-        .contract(ANY).by(&[PdfActiveContentAssessment, OoxmlDeepSecurity]).by_ours(&[OfficeLegacyCfbInventory]);
-    SECURITY_RISK_SIGNALS = common("security.risk_signals", Objects, Metadata, "What was found that may be a risk: kind, severity, number and the first location")
-        .ours(PDF).by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment]);
+        .contract(ANY).by(&[PdfActiveContentAssessment, OoxmlDeepSecurity]).by_ours(&[OfficeLegacyReferences]);
+    SECURITY_RISK_SIGNALS = common("security.risk_signals", Objects, Metadata, "What may be a risk: signal, severity, number and location of each finding")
+        .ours(PDF | OOXML | DOC | XLS | PPT)
+        .by(&[PdfDocumentFeatures, PdfDeepDocumentFeatures, PdfActiveContentAssessment, OoxmlDeepSecurity, OfficeLegacyReferences]);
 
     QUALITY_CORRUPTED = common("quality.corrupted", BoolOrNull, Deep, "Whether parts of the document are damaged")
         .contract(ANY).by(&[IworkIwaIntegrity, IworkIwaObjects]).by_ours(&[OfficeLegacyCfbInventory]);
@@ -263,6 +280,32 @@ targets! {
         .contract(WORD).by(&[WordAssetInventory]);
     WORD_COMMENT_PART_COUNT = format("word.comment_part_count", U64, Metadata, "Comment parts in the package")
         .contract(WORD).by(&[WordAssetInventory]);
+    WORD_BODY_WORD_COUNT = format("word.body_word_count", U64OrNull, Deep, "Words of the main text, counted")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_BODY_CHARACTER_COUNT = format("word.body_character_count", U64OrNull, Deep, "Characters of the main text without white space, counted")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_HEADING_COUNT = format("word.heading_count", U64OrNull, Deep, "Paragraphs of the main text that are headings, by style or outline level")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_SECTION_COUNT = format("word.section_count", U64OrNull, Deep, "Sections of the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_FOOTNOTE_COUNT = format("word.footnote_count", U64OrNull, Deep, "References to footnotes in the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_ENDNOTE_COUNT = format("word.endnote_count", U64OrNull, Deep, "References to endnotes in the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_IMAGE_COUNT = format("word.image_count", U64OrNull, Deep, "Pictures in the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_INSERTION_COUNT = format("word.insertion_count", U64OrNull, Deep, "Tracked insertions in the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_DELETION_COUNT = format("word.deletion_count", U64OrNull, Deep, "Tracked deletions in the main text")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_HAS_HIDDEN_TEXT = format("word.has_hidden_text", BoolOrNull, Deep, "Whether the main text has hidden runs")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_COMMENT_COUNT = format("word.comment_count", U64OrNull, Deep, "Comments")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_COMMENTER_COUNT = format("word.commenter_count", U64OrNull, Deep, "Different authors of comments")
+        .ours(WORD).by(&[WordDocumentStructure]);
+    WORD_PROTECTION = format("word.protection", TextOrNull, Metadata, "Kind of editing that the document is protected down to: read-only, forms, comments, tracked-changes; null without")
+        .ours(WORD).by(&[WordReviewSettings]);
 
     EXCEL_SHEET_COUNT = format("excel.sheet_count", U64OrNull, Metadata, "Sheets of every kind, hidden ones included")
         .contract(EXCEL | XLS).by(&[ExcelWorkbookXml, ExcelWorksheetInventory, OfficeLegacyContentStatistics])
@@ -272,6 +315,12 @@ targets! {
         .summary(EXCEL);
     EXCEL_HIDDEN_SHEET_COUNT = format("excel.hidden_sheet_count", U64OrNull, Metadata, "Sheets that are hidden or very hidden")
         .contract(EXCEL).ours(XLS).by(&[ExcelWorkbookXml, OfficeLegacyContentStatistics]).default(EXCEL);
+    EXCEL_HIDDEN_SHEET_NAMES = format("excel.hidden_sheet_names", StringsOrNull, Metadata, "Names of the hidden sheets, which a user can show")
+        .ours(EXCEL).by(&[ExcelWorkbookXml]);
+    EXCEL_VERY_HIDDEN_SHEET_NAMES = format("excel.very_hidden_sheet_names", StringsOrNull, Metadata, "Names of the sheets that only a program can show")
+        .ours(EXCEL).by(&[ExcelWorkbookXml]);
+    EXCEL_EXTERNAL_LINK_TARGETS = format("excel.external_link_targets", StringsOrNull, Deep, "What external link parts lead to")
+        .ours(EXCEL).by(&[ExcelExternalLinks]);
     EXCEL_DEFINED_NAME_COUNT = format("excel.defined_name_count", U64OrNull, Metadata, "Names that the user defined in the workbook")
         .contract(EXCEL).ours(XLS).by(&[ExcelWorkbookXml, OfficeLegacyContentStatistics]);
     EXCEL_SHARED_STRING_COUNT = format("excel.shared_string_count", U64OrNull, Deep, "Distinct strings in the shared string table")
@@ -296,6 +345,12 @@ targets! {
     POWERPOINT_HIDDEN_SLIDE_COUNT = format("powerpoint.hidden_slide_count", U64OrNull, Metadata, "Slides that are hidden in the show")
         .contract(POWERPOINT).ours(PPT).by(&[PowerpointPresentationXml, OfficeLegacyContentStatistics])
         .default(POWERPOINT);
+    POWERPOINT_HIDDEN_SLIDE_NUMBERS = format("powerpoint.hidden_slide_numbers", Numbers, Metadata, "Places of the hidden slides in the show, from 1")
+        .ours(POWERPOINT).by(&[PowerpointPresentationXml]);
+    POWERPOINT_SLIDE_TITLES = format("powerpoint.slide_titles", Texts, Deep, "Titles of the slides in order, empty where a slide has none")
+        .ours(POWERPOINT).by(&[PowerpointSlides]);
+    POWERPOINT_TRANSITION_COUNT = format("powerpoint.transition_count", U64OrNull, Deep, "Slides with a transition")
+        .ours(POWERPOINT).by(&[PowerpointSlides]);
     POWERPOINT_MASTER_COUNT = format("powerpoint.master_count", U64OrNull, Metadata, "Slide masters")
         .contract(POWERPOINT).ours(PPT).by(&[PowerpointPartInventory, OfficeLegacyContentStatistics])
         .default(POWERPOINT);

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use self::content_types::ContentTypes;
 pub(crate) use self::kind::{Kind, Main};
-pub(crate) use self::relationships::Relationship;
-use super::xml;
+pub(crate) use self::relationships::{Relationship, Standing};
+use super::xml::{self, Token, Xml};
 use super::zip::{Archive, Beginning, Entry, Steps};
 use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
@@ -18,6 +18,9 @@ use crate::engine::source::Source;
 
 /// The name of the content type stream (10.1.2.1).
 const CONTENT_TYPES: &str = "[Content_Types].xml";
+
+/// Parts above this size are read piece by piece.
+const STREAMED: u64 = 4 << 20;
 
 /// An open package. Its content types are known; no other part has been read.
 pub(crate) struct Package<'s> {
@@ -113,6 +116,11 @@ impl<'s> Package<'s> {
         self.archive.read(entry)
     }
 
+    /// Bytes of a part as an input of their own.
+    pub(crate) fn unpacked(&self, bytes: Vec<u8>) -> Source {
+        self.source.unpacked(bytes)
+    }
+
     /// Reads a part from its beginning until `look` finds something.
     ///
     /// # Errors
@@ -133,6 +141,29 @@ impl<'s> Package<'s> {
     pub(crate) fn read_text(&self, entry: Entry<'_>) -> Result<String> {
         xml::decode(self.read(entry)?)
             .map_err(|error| error.with_note(format_args!("in {}", entry.name())))
+    }
+
+    /// Calls `visit` with every token of an XML part, as [`xml::read_pieces`] does. A large part is never
+    /// held as a whole.
+    ///
+    /// # Errors
+    /// As [`Package::read_text`], and those of `visit`. It has seen what came before.
+    pub(crate) fn scan(
+        &self,
+        entry: Entry<'_>,
+        visit: &mut dyn FnMut(&Xml<'_>, Token<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if entry.size() > STREAMED {
+            self.archive.check_size(entry)?;
+            let mut stream = self.archive.stream(entry);
+            return xml::read_pieces(self.meter(), |bytes| stream.more(bytes), visit);
+        }
+        let text = self.read_text(entry)?;
+        let mut xml = Xml::new(&text, self.meter());
+        while let Some(token) = xml.next()? {
+            visit(&xml, token)?;
+        }
+        Ok(())
     }
 
     /// Calls `each` with the relationships of one relationship part.

@@ -12,6 +12,7 @@ mod doctype;
 mod encoding;
 mod names;
 mod outline;
+mod pieces;
 mod tag;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use memchr::{memchr, memchr2, memchr3, memmem};
 use self::attributes::Attributes;
 pub(crate) use self::encoding::decode;
 pub(crate) use self::names::Ns;
+pub(crate) use self::pieces::read_pieces;
 pub(crate) use self::tag::Tag;
 use crate::engine::budget::Meter;
 use crate::engine::error::{ProbeError, Result};
@@ -81,7 +83,8 @@ impl<'t> Xml<'t> {
         }
     }
 
-    /// The next token; `None` at the end of a document whose elements are all closed.
+    /// The next token; `None` at the end of a document whose elements are all closed. After an error the
+    /// position is that of the token that could not be read.
     ///
     /// # Errors
     /// `MALFORMED_INPUT` where the text is not well-formed; `BUDGET_EXCEEDED` past the time limit.
@@ -195,20 +198,6 @@ impl<'t> Xml<'t> {
         }
     }
 
-    /// Passes over the rest of the element that was opened last.
-    ///
-    /// # Errors
-    /// As [`Xml::next`].
-    pub(crate) fn skip(&mut self) -> Result<()> {
-        let depth = self.depth();
-        while self.depth() >= depth {
-            if self.next()?.is_none() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// All text up to the end of the element that was opened last, joined. `None` when some of it is
     /// a reference to an entity that XML itself does not define.
     ///
@@ -234,8 +223,6 @@ impl<'t> Xml<'t> {
     fn start_tag(&mut self, rest: &'t str) -> Result<Tag<'t>> {
         let scanned =
             outline::scan(rest.as_bytes()).ok_or_else(|| malformed("a tag does not end"))?;
-        self.at += scanned.len;
-        self.closing = scanned.is_empty;
         let name = &rest[1..scanned.name_end];
         let attributes = &rest[scanned.name_end..scanned.attributes_end];
         if name.is_empty() {
@@ -248,6 +235,8 @@ impl<'t> Xml<'t> {
         if scanned.may_declare {
             self.bind(attributes)?;
         }
+        self.at += scanned.len;
+        self.closing = scanned.is_empty;
         Ok(Tag { name, attributes })
     }
 
@@ -287,10 +276,10 @@ impl<'t> Xml<'t> {
         }
         if let Some(inside) = rest.strip_prefix("<![CDATA[") {
             let end = find(inside, "]]>").ok_or_else(|| malformed("CDATA does not end"))?;
-            self.at += 9 + end + 3;
             if self.open.is_empty() {
                 return Err(malformed("there is text outside the root element"));
             }
+            self.at += 9 + end + 3;
             return Ok(Some(unified(&inside[..end])));
         }
         if rest.starts_with("<!DOCTYPE") && self.open.is_empty() {
@@ -313,11 +302,12 @@ impl<'t> Xml<'t> {
         let end = memchr3(b';', b'<', b'>', rest.as_bytes())
             .filter(|&end| rest.as_bytes()[end] == b';')
             .ok_or_else(|| malformed("a reference does not end"))?;
-        self.at += end + 1;
-        Ok(match attributes::resolve(&rest[1..end])? {
+        let token = match attributes::resolve(&rest[1..end])? {
             Some(character) => Token::Text(Cow::Owned(character.into())),
             None => Token::Reference,
-        })
+        };
+        self.at += end + 1;
+        Ok(token)
     }
 
     fn bind(&mut self, attributes: &'t str) -> Result<()> {

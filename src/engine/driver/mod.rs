@@ -5,12 +5,15 @@
 //! need it. A fact that it cannot know is an honest `unknown`; only an error that makes the whole
 //! probe meaningless ends it. Budget errors are always passed on.
 
+pub(crate) mod field_code;
 pub(crate) mod identity;
 pub(crate) mod iwork;
 pub(crate) mod legacy;
 pub(crate) mod ooxml;
 mod pdf;
+mod risk;
 mod signals;
+mod vba;
 
 use self::legacy::Legacy;
 use self::pdf::Pdf;

@@ -2,6 +2,7 @@
 //! inventory and security (contract §9.1).
 
 mod choice;
+mod embedded;
 mod excel;
 mod identify;
 mod links;
@@ -20,8 +21,9 @@ use std::collections::BTreeMap;
 pub(crate) use self::excel::Excel;
 use self::links::Links;
 pub(crate) use self::powerpoint::Powerpoint;
-use self::properties::{AppProperties, CoreProperties};
+use self::properties::{AppProperties, CoreProperties, Custom};
 use self::root::{Root, find_main, main_kind, root};
+use self::security::InContent;
 pub(crate) use self::word::Word;
 use super::{Probe, identity};
 use crate::contract::Confidence::{Exact, High};
@@ -42,6 +44,8 @@ struct Office<'p> {
     root: OnceCell<Root>,
     app: OnceCell<AppProperties>,
     links: OnceCell<Links>,
+    /// What the text refers to, where it was read.
+    content: OnceCell<InContent>,
 }
 
 impl<'p> Office<'p> {
@@ -57,6 +61,7 @@ impl<'p> Office<'p> {
             root,
             app: OnceCell::new(),
             links: OnceCell::new(),
+            content: OnceCell::new(),
         };
         let main = office.main();
         let kind = office.package.kind(main);
@@ -178,6 +183,9 @@ impl<'p> Office<'p> {
             (T::DOCUMENT_DESCRIPTION, core.description),
             (T::DOCUMENT_CREATED_AT, core.created),
             (T::DOCUMENT_MODIFIED_AT, core.modified),
+            (T::DOCUMENT_LAST_MODIFIED_BY, core.last_modified_by),
+            (T::DOCUMENT_REVISION, core.revision),
+            (T::DOCUMENT_LANGUAGE, core.language),
         ] {
             out.put_or_unknown(target, value, High, "core properties part");
         }
@@ -189,46 +197,81 @@ impl<'p> Office<'p> {
         for (target, value) in [
             (T::DOCUMENT_APPLICATION, &app.application),
             (T::DOCUMENT_APPLICATION_VERSION, &app.version),
+            (T::DOCUMENT_TEMPLATE, &app.template),
+            (T::DOCUMENT_COMPANY, &app.company),
+            (T::DOCUMENT_MANAGER, &app.manager),
         ] {
-            out.put_or_unknown(target, value.clone(), High, "extended properties part");
+            if out.wants(target) {
+                out.put_or_unknown(target, value.clone(), High, "extended properties part");
+            }
         }
-        if out.wants(T::OFFICE_CUSTOM_PROPERTIES) {
-            let custom = self.custom_properties()?;
-            out.put_or_unknown(
-                T::OFFICE_CUSTOM_PROPERTIES,
-                custom,
-                High,
-                "custom properties part",
-            );
+        let minutes = app.total_minutes;
+        out.put_or_unknown(
+            T::DOCUMENT_TOTAL_EDIT_TIME,
+            minutes,
+            High,
+            "extended properties part",
+        );
+        if out.wants_any(&CUSTOM_TARGETS) {
+            self.put_custom_properties(out)?;
         }
         Ok(())
     }
 
-    /// `None` when there is a part for them and it cannot be read.
-    fn custom_properties(&self) -> Result<Option<Value>> {
+    fn put_custom_properties(&self, out: &mut Findings) -> Result<()> {
+        let source = "custom properties part";
         let part = self.property_part(Kind::CustomProperties, CUSTOM, |root| root.custom)?;
-        let properties = match part {
-            None => Some(BTreeMap::new()),
+        let list = match part {
+            None => Some(Vec::new()),
             Some(part) => match unless_damaged(self.package.read_text(part))? {
                 Some(text) => unless_damaged(properties::custom(&text, self.package.meter()))?,
                 None => None,
             },
         };
-        Ok(properties.map(|list| {
-            Value::object(
-                list.into_iter()
-                    .map(|(name, value)| (name, Value::from(value))),
-            )
-        }))
+        let Some(list) = list else {
+            CUSTOM_TARGETS
+                .into_iter()
+                .for_each(|target| out.unknown(target));
+            return Ok(());
+        };
+        // Of equal names the last counts.
+        let by_name: BTreeMap<&str, &Custom> = list
+            .iter()
+            .map(|property| (property.name.as_str(), property))
+            .collect();
+        let as_written = by_name
+            .iter()
+            .map(|(name, property)| ((*name).to_owned(), Value::from(property.value.clone())));
+        out.put(
+            T::OFFICE_CUSTOM_PROPERTIES,
+            Value::object(as_written),
+            High,
+            source,
+        );
+        let typed = list.iter().map(|property| {
+            Value::object([
+                ("name", Value::from(property.name.clone())),
+                ("type", Value::from(property.kind.clone())),
+                ("value", property.typed()),
+            ])
+        });
+        out.put(
+            T::DOCUMENT_CUSTOM_PROPERTIES,
+            Value::List(typed.collect()),
+            High,
+            source,
+        );
+        let labels = properties::sensitivity_labels(&list);
+        out.put(T::DOCUMENT_SENSITIVITY_LABELS, labels, High, source);
+        let is_final = by_name
+            .get("_MarkAsFinal")
+            .is_some_and(|property| property.typed() == Value::Bool(true));
+        out.put(T::DOCUMENT_MARKED_FINAL, is_final, High, source);
+        Ok(())
     }
 
     fn inventory(&self, out: &mut Findings) -> Result<()> {
-        out.put(
-            T::SECURITY_HAS_MACROS,
-            self.has_macros(),
-            Exact,
-            "parts of the package",
-        );
+        self.put_macros(out)?;
         out.put(
             T::OFFICE_PACKAGE_ENTRY_COUNT,
             self.package.entry_count(),
@@ -290,6 +333,13 @@ pub(crate) fn fuzz_binary_workbook(bytes: &[u8]) {
     let _any = sheets::binary::workbook(bytes, &meter);
     let _any = sheets::binary::shared_strings(bytes, &meter);
 }
+
+const CUSTOM_TARGETS: [T; 4] = [
+    T::OFFICE_CUSTOM_PROPERTIES,
+    T::DOCUMENT_CUSTOM_PROPERTIES,
+    T::DOCUMENT_SENSITIVITY_LABELS,
+    T::DOCUMENT_MARKED_FINAL,
+];
 
 const CORE: &str = "docProps/core.xml";
 const APP: &str = "docProps/app.xml";

@@ -186,7 +186,7 @@ fn w23_macro_sheets_and_projects_are_macros() {
         (
             "the project of an object",
             with("MBD01/_VBA_PROJECT_CUR/VBA/dir"),
-            false,
+            true,
         ),
         ("a stream with such a name", with("vba"), false),
     ];
@@ -257,7 +257,7 @@ fn names_strings_links_and_reservations_are_told() {
     ];
     assert_eq!(
         json!(values("a.xls", &xls(&rich), targets)),
-        json!([1, 4, true, true, true])
+        json!([2, 4, true, true, true])
     );
     let poor = [
         record(0x005B, &[1, 0, 0, 0]),

@@ -4,7 +4,7 @@
 use std::io::{Cursor, Write};
 
 /// A compound file of these streams. A path that ends in `/` is a storage.
-pub(super) fn compound(streams: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn compound(streams: &[(&str, &[u8])]) -> Vec<u8> {
     compound_of(cfb::Version::V3, streams)
 }
 

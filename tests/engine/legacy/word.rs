@@ -217,7 +217,7 @@ fn w23_macros_are_a_project_not_a_name() {
         ("Macros/VBA/dir", true),
         ("Macros/", false),
         ("My vba notes", false),
-        ("ObjectPool/_1/Macros/VBA/dir", false),
+        ("ObjectPool/_1/Macros/VBA/dir", true),
     ] {
         assert_eq!(
             values("a.doc", &with(path), "security.has_macros"),

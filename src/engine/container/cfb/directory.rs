@@ -200,6 +200,12 @@ impl Entry<'_> {
             .take_while(|unit| *unit != 0)
     }
 
+    pub(crate) fn name(&self) -> String {
+        char::decode_utf16(self.units())
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect()
+    }
+
     /// Whether this is the name; the case of ASCII letters does not matter.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.units()

@@ -28,6 +28,20 @@ pub(super) struct Header {
 }
 
 impl Header {
+    /// The header of a container without sectors.
+    pub(super) fn empty() -> Self {
+        Self {
+            major_version: 3,
+            sector_shift: 9,
+            mini_shift: 6,
+            first_directory_sector: u32::MAX,
+            mini_stream_cutoff: 4096,
+            first_mini_fat_sector: u32::MAX,
+            first_difat_sector: u32::MAX,
+            difat: [u32::MAX; DIFAT_IN_HEADER],
+        }
+    }
+
     pub(super) fn read(source: &Source) -> Result<Self> {
         let mut raw = [0; LEN];
         if source.read_at(0, &mut raw)? < LEN || raw[..8] != SIGNATURE {

@@ -81,6 +81,24 @@ impl<'s> Cfb<'s> {
         self.directory.entry(id)
     }
 
+    /// All storages and streams that the root reaches.
+    pub(crate) fn tree(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.directory.tree()
+    }
+
+    /// An empty container over a file that is not one: for a workbook stream that is a file of its own.
+    pub(crate) fn none(source: &'s Source) -> Self {
+        Self {
+            sectors: Rc::new(Sectors::new(source, Header::empty())),
+            directory: Rc::new(Directory::new(Vec::new(), false)),
+        }
+    }
+
+    /// The whole file as a stream, without a container.
+    pub(crate) fn whole_file(&self) -> Stream<'s> {
+        Stream::whole(Rc::clone(&self.sectors))
+    }
+
     /// The storages and streams directly below a storage.
     pub(crate) fn children(&self, storage: EntryId) -> impl Iterator<Item = Entry<'_>> {
         self.directory.children(storage)

@@ -15,7 +15,8 @@ const LARGEST_BLOCK: usize = 8192;
 #[derive(Debug)]
 pub(crate) struct Stream<'s> {
     sectors: Rc<Sectors<'s>>,
-    chain: Chain,
+    /// `None` for a file without a container.
+    chain: Option<Chain>,
     size: u64,
     block: Vec<u8>,
     block_at: u64,
@@ -26,7 +27,20 @@ impl<'s> Stream<'s> {
     pub(super) fn new(sectors: Rc<Sectors<'s>>, chain: Chain, size: u64) -> Self {
         Self {
             sectors,
-            chain,
+            chain: Some(chain),
+            size,
+            block: Vec::new(),
+            block_at: 0,
+            block_size: SMALLEST_BLOCK,
+        }
+    }
+
+    /// The bytes of the file itself.
+    pub(super) fn whole(sectors: Rc<Sectors<'s>>) -> Self {
+        let size = sectors.source().size();
+        Self {
+            sectors,
+            chain: None,
             size,
             block: Vec::new(),
             block_at: 0,
@@ -56,7 +70,7 @@ impl<'s> Stream<'s> {
         let wanted = self.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
         let buffer = &mut buffer[..wanted];
         if wanted >= LARGEST_BLOCK {
-            return self.chain.read_at(&self.sectors, offset, buffer);
+            return read(&mut self.chain, &self.sectors, offset, buffer);
         }
         let mut filled = 0;
         while filled < wanted {
@@ -91,7 +105,7 @@ impl<'s> Stream<'s> {
             return Ok(None);
         }
         let mut bytes = [0; N];
-        let filled = self.chain.read_at(&self.sectors, offset, &mut bytes)?;
+        let filled = read(&mut self.chain, &self.sectors, offset, &mut bytes)?;
         Ok((filled == N).then_some(bytes))
     }
 
@@ -135,7 +149,12 @@ impl<'s> Stream<'s> {
             #[expect(clippy::cast_possible_truncation, reason = "at most one block")]
             let wanted = (self.size - self.block_at).min(self.block_size as u64) as usize;
             self.block.resize(wanted, 0);
-            let filled = (self.chain).read_at(&self.sectors, self.block_at, &mut self.block);
+            let filled = read(
+                &mut self.chain,
+                &self.sectors,
+                self.block_at,
+                &mut self.block,
+            );
             self.block.truncate(*filled.as_ref().unwrap_or(&0));
             filled?;
         }
@@ -148,5 +167,17 @@ impl<'s> Stream<'s> {
         let len = available.len().min(buffer.len());
         buffer[..len].copy_from_slice(&available[..len]);
         Ok(len)
+    }
+}
+
+fn read(
+    chain: &mut Option<Chain>,
+    sectors: &Sectors<'_>,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<usize> {
+    match chain {
+        Some(chain) => chain.read_at(sectors, offset, buffer),
+        None => sectors.source().read_at(offset, buffer),
     }
 }

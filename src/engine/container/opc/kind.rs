@@ -18,6 +18,12 @@ pub(crate) enum Kind {
     ActiveX,
     Chart,
     WordComments,
+    WordHeader,
+    WordFooter,
+    WordFootnotes,
+    WordEndnotes,
+    WordSettings,
+    WordStyles,
     Worksheet,
     Chartsheet,
     Dialogsheet,
@@ -25,6 +31,10 @@ pub(crate) enum Kind {
     SharedStrings,
     Table,
     PivotTable,
+    /// A link to another workbook, or to a DDE or OLE server.
+    ExternalLink,
+    /// Databases, web queries and other sources of data.
+    Connections,
     Slide,
     SlideMaster,
     SlideLayout,
@@ -107,6 +117,16 @@ impl Kind {
             "wordprocessingml.document.main+xml" => Self::Main(Main::Docx),
             "wordprocessingml.template.main+xml" => Self::Main(Main::Dotx),
             "wordprocessingml.comments+xml" => Self::WordComments,
+            "wordprocessingml.header+xml" => Self::WordHeader,
+            "wordprocessingml.footer+xml" => Self::WordFooter,
+            "wordprocessingml.footnotes+xml" => Self::WordFootnotes,
+            "wordprocessingml.endnotes+xml" => Self::WordEndnotes,
+            "wordprocessingml.settings+xml" => Self::WordSettings,
+            "wordprocessingml.styles+xml" => Self::WordStyles,
+            "spreadsheetml.externalLink+xml" | "spreadsheetml.externallink+xml" => {
+                Self::ExternalLink
+            }
+            "spreadsheetml.connections+xml" => Self::Connections,
             "spreadsheetml.sheet.main+xml" => Self::Main(Main::Xlsx),
             "spreadsheetml.template.main+xml" => Self::Main(Main::Xltx),
             "spreadsheetml.worksheet+xml" => Self::Worksheet,
@@ -157,6 +177,8 @@ impl Kind {
             | "excel.macrosheet+xml"
             | "excel.intlmacrosheet+xml" => Self::Macrosheet,
             "excel.sharedStrings" | "excel.sharedstrings" => Self::SharedStrings,
+            "excel.externalLink" | "excel.externallink" => Self::ExternalLink,
+            "excel.connections" => Self::Connections,
             "excel.table" => Self::Table,
             "excel.pivotTable" | "excel.pivottable" => Self::PivotTable,
             "powerpoint.presentation.macroEnabled.main+xml"

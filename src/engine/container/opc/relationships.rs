@@ -21,6 +21,13 @@ pub(crate) struct Relationship<'t> {
 #[derive(Debug)]
 pub(crate) struct RelationshipType<'t>(Cow<'t, str>);
 
+/// Whether a relationship type is the one of the standard for this package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Standing {
+    Foreign,
+    Own,
+}
+
 /// The two namespaces of relationship types in Office Open XML.
 const TRANSITIONAL: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/";
 const STRICT: &str = "http://purl.oclc.org/ooxml/officeDocument/relationships/";
@@ -36,14 +43,18 @@ impl RelationshipType<'_> {
         self.0.starts_with(STRICT)
     }
 
-    /// Whether it points at the core properties.
-    pub(crate) fn is_core_properties(&self) -> bool {
-        // Older LibreOffice writes the second.
-        matches!(
-            &*self.0,
-            "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties"
-                | "http://schemas.openxmlformats.org/officedocument/2006/relationships/metadata/core-properties"
-        )
+    /// Whether it points at the core properties: by the type of the standard, which counts more, or
+    /// by the one that older versions of LibreOffice write.
+    pub(crate) fn core_properties(&self) -> Option<Standing> {
+        match &*self.0 {
+            "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties" => {
+                Some(Standing::Own)
+            }
+            "http://schemas.openxmlformats.org/officedocument/2006/relationships/metadata/core-properties" => {
+                Some(Standing::Foreign)
+            }
+            _ => None,
+        }
     }
 
     /// Whether it points at a picture of the whole document.
@@ -54,6 +65,16 @@ impl RelationshipType<'_> {
     /// Whether it has to do with digital signatures.
     pub(crate) fn is_signature(&self) -> bool {
         contains_ignore_case(&self.0, "/relationships/digital-signature/")
+    }
+
+    /// What stands behind the last slash of the type.
+    pub(crate) fn last_word(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether it points at a VBA project, in any of Microsoft's namespaces.
+    pub(crate) fn is_vba_project(&self) -> bool {
+        ends_ignore_case(&self.0, "/relationships/vbaProject")
     }
 
     /// Whether it points at an embedded object or package.

@@ -30,7 +30,7 @@ pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String> {
 }
 
 /// The encoding and the length of the byte order mark.
-fn detect(bytes: &[u8]) -> Result<(&'static Encoding, usize)> {
+pub(super) fn detect(bytes: &[u8]) -> Result<(&'static Encoding, usize)> {
     if let Some(found) = Encoding::for_bom(bytes) {
         return Ok(found);
     }

@@ -25,6 +25,12 @@ pub(crate) enum Ns {
     Word,
     Spreadsheet,
     Presentation,
+    /// DrawingML.
+    Drawing,
+    /// Pictures in DrawingML.
+    Picture,
+    /// The drawing language that came before DrawingML.
+    Vml,
     /// Markup compatibility (ISO/IEC 29500-3).
     Compatibility,
     /// What the prefix `xml` means without a declaration.
@@ -72,6 +78,11 @@ impl Ns {
             | "http://purl.oclc.org/ooxml/spreadsheetml/main" => Self::Spreadsheet,
             "http://schemas.openxmlformats.org/presentationml/2006/main"
             | "http://purl.oclc.org/ooxml/presentationml/main" => Self::Presentation,
+            "http://schemas.openxmlformats.org/drawingml/2006/main"
+            | "http://purl.oclc.org/ooxml/drawingml/main" => Self::Drawing,
+            "http://schemas.openxmlformats.org/drawingml/2006/picture"
+            | "http://purl.oclc.org/ooxml/drawingml/picture" => Self::Picture,
+            "urn:schemas-microsoft-com:vml" => Self::Vml,
             "http://schemas.openxmlformats.org/markup-compatibility/2006" => Self::Compatibility,
             "http://www.w3.org/XML/1998/namespace" => Self::Xml,
             "http://www.w3.org/1999/02/22-rdf-syntax-ns#" => Self::Rdf,

@@ -40,9 +40,7 @@ impl Archive<'_> {
     /// anything is unpacked.
     pub(crate) fn read(&self, entry: Entry<'_>) -> Result<Vec<u8>> {
         let size = entry.size();
-        if size > self.source.meter().expanded_left() {
-            return Err(self.over_budget(entry));
-        }
+        self.check_size(entry)?;
         self.at_its_start(entry, |start, method| {
             let content = self.expand(entry, start, method, size)?;
             let mut crc = Crc::new();
@@ -52,6 +50,17 @@ impl Archive<'_> {
             }
             Ok(content)
         })
+    }
+
+    /// Checks that the expansion budget has room for the whole entry.
+    ///
+    /// # Errors
+    /// `BUDGET_EXCEEDED` when it has not.
+    pub(crate) fn check_size(&self, entry: Entry<'_>) -> Result<()> {
+        if entry.size() > self.source.meter().expanded_left() {
+            return Err(self.over_budget(entry));
+        }
+        Ok(())
     }
 
     /// Reads the first `len` bytes of an entry, or all where it is shorter. The checksum, which is

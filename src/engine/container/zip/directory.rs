@@ -83,36 +83,67 @@ pub(super) struct Directory {
 /// Finds the central directory and reads it. The window ends up holding it.
 pub(super) fn read(source: &Source, window: &mut Window) -> Result<Directory> {
     let mut searched = u64::MAX;
+    // An archive without entries may be a record that only looks like one, inside a comment.
+    let mut last_resort = None;
+    let mut refused = None;
     for reach in SEARCH {
         window.extend_to(source, source.size().saturating_sub(reach))?;
         if searched == window.start() {
             break;
         }
-        if searched == u64::MAX
-            && let Some(end) = without_comment(window)
-            && let Some(located) = locate(source, window, end)?
-        {
-            return parse(source, window, &located);
-        }
+        let at_the_end = (searched == u64::MAX)
+            .then(|| without_comment(window))
+            .flatten();
         // What was searched before without success need not be searched again, but for a record
         // that lies across the border.
         let end = usize::try_from((searched - window.start()).saturating_add(END_LEN as u64))
             .unwrap_or(usize::MAX)
             .min(window.bytes().len());
         searched = window.start();
-        let candidates: Vec<u64> = memmem::rfind_iter(&window.bytes()[..end], END)
-            .map(|at| window.start() + at as u64)
-            .take(16)
-            .collect();
-        for end in candidates {
-            if let Some(located) = locate(source, window, end)? {
-                return parse(source, window, &located);
+        let mut candidates: Vec<u64> = at_the_end.into_iter().collect();
+        candidates.extend(
+            memmem::rfind_iter(&window.bytes()[..end], END)
+                .map(|at| window.start() + at as u64)
+                .filter(|at| Some(*at) != at_the_end)
+                .take(16),
+        );
+        for candidate in candidates {
+            match attempt(source, window, candidate, &mut last_resort)? {
+                Ok(directory) => return Ok(directory),
+                Err(error) => refused = refused.or(error),
             }
         }
     }
-    Err(ProbeError::malformed(
-        "the file has no ZIP end-of-directory record that leads to a central directory",
-    ))
+    if let Some(located) = last_resort {
+        return parse(source, window, &located);
+    }
+    Err(refused.unwrap_or_else(|| {
+        ProbeError::malformed(
+            "the file has no ZIP end-of-directory record that leads to a central directory",
+        )
+    }))
+}
+
+/// Reads the directory that an end record at `at` leads to. What is wrong with the record or its
+/// directory is the inner error; there may be another record.
+fn attempt(
+    source: &Source,
+    window: &mut Window,
+    at: u64,
+    last_resort: &mut Option<Located>,
+) -> Result<Result<Directory, Option<ProbeError>>> {
+    let Some(located) = locate(source, window, at)? else {
+        return Ok(Err(None));
+    };
+    if located.entries == 0 {
+        last_resort.get_or_insert(located);
+        return Ok(Err(None));
+    }
+    match parse(source, window, &located) {
+        Ok(directory) => Ok(Ok(directory)),
+        Err(error) if error.is_malformed() => Ok(Err(Some(error))),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where the end record is when it is the very end of the file, as mostly.

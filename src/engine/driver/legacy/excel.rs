@@ -4,7 +4,8 @@
 use super::bytes::{u16_at, u32_at};
 use super::codepage;
 use super::encryption::{EXCEL_DEFAULT_PASSWORD, Encryption, xor_verifier};
-use crate::engine::container::cfb::{Cfb, EntryId, Stream};
+use super::references::Outside;
+use crate::engine::container::cfb::Stream;
 use crate::engine::error::Result;
 
 /// Names of the main stream: BIFF8, then BIFF5 and 7. A file saved for both holds both.
@@ -34,12 +35,42 @@ mod record {
     pub(super) const STRINGS: u16 = 0x00FC;
     pub(super) const SUP_BOOK: u16 = 0x01AE;
     pub(super) const HYPERLINK: u16 = 0x01B8;
+    pub(super) const QUERY: u16 = 0x00DC;
+    pub(super) const CONNECTION: u16 = 0x0876;
     pub(super) const BOF: u16 = 0x0809;
+    /// As BIFF 3 and 4 number it.
+    pub(super) const OLD_NAME: u16 = 0x0218;
+    /// A sheet of a BIFF 4 workbook.
+    pub(super) const SHEET_HEADER: u16 = 0x008F;
 }
 
 /// Kinds of sheets in BOUNDSHEET, and of substreams in BOF.
 const MACRO_SHEET: u8 = 1;
 const MACRO_SUBSTREAM: u16 = 0x0040;
+
+/// The substream of a BIFF 4 workbook that holds several sheets.
+const WORKBOOK_SUBSTREAM: u16 = 0x0100;
+
+/// The version of BIFF that a stream begins with, by its first record. `None` when it is not BIFF.
+pub(super) fn version(head: &[u8]) -> Option<u16> {
+    let (kind, length) = (u16_at(head, 0)?, u16_at(head, 2)?);
+    let substream = u16_at(head, 6)?;
+    let is_known = matches!(
+        substream,
+        0x0005 | 0x0006 | 0x0010 | 0x0020 | 0x0040 | 0x0100
+    );
+    match (kind, length) {
+        (0x0009, 4..=16) if is_known => Some(2),
+        (0x0209, 6..=16) if is_known => Some(3),
+        (0x0409, 6..=16) if is_known => Some(4),
+        (record::BOF, 8..=20) if is_known => match u16_at(head, 4)? {
+            0x0500 => Some(5),
+            0x0600 => Some(8),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// What the globals say.
 #[derive(Debug, Default)]
@@ -49,10 +80,9 @@ pub(super) struct Globals {
     pub(super) has_vba_project: bool,
     /// Whether a password is asked for before the workbook may be changed.
     pub(super) has_password_to_modify: bool,
-    /// Names that a user defined: no built-in ones.
+    /// Defined names, built-in ones such as print areas included, as in the XML formats.
     pub(super) defined_names: u64,
-    /// Whether the workbook refers to other workbooks, data sources or DDE servers.
-    pub(super) has_external_books: bool,
+    pub(super) outside: Outside,
     /// Distinct strings, as the table's own header counts them; `None` when the scan ended before.
     pub(super) shared_strings: Option<u64>,
 }
@@ -71,7 +101,10 @@ pub(super) struct Sheet {
 #[derive(Debug)]
 pub(super) struct Excel<'s> {
     stream: Stream<'s>,
+    /// BIFF 8, whose texts are UTF-16.
     wide_names: bool,
+    /// The kind of the first substream in BIFF 2 to 4, which have no globals.
+    old: Option<u16>,
     /// Where the records behind the first one begin.
     start: u64,
     /// Whether the scan is to go on to the string table.
@@ -103,25 +136,25 @@ struct RawSheet {
 }
 
 impl<'s> Excel<'s> {
-    /// Opens the workbook stream. `None` when it does not begin with the globals of BIFF5 or BIFF8.
-    /// The globals list the sheets before drawings and strings, which can be large: they are read through
-    /// to the strings only with `strings`, or when no sheet was listed before.
-    pub(super) fn open(cfb: &Cfb<'s>, home: EntryId, strings: bool) -> Result<Option<Self>> {
-        let Some(mut stream) = STREAMS.iter().find_map(|name| cfb.stream_named(home, name)) else {
-            return Ok(None);
-        };
+    /// Opens the workbook stream. `None` when it does not begin like one. The globals list the sheets
+    /// before drawings and strings, which can be large: they are read through to the strings only with
+    /// `strings`, or when no sheet was listed before.
+    pub(super) fn open(mut stream: Stream<'s>, strings: bool) -> Result<Option<Self>> {
         let Some(start) = stream.read_array::<8>(0)? else {
             return Ok(None);
         };
-        if u16_at(&start, 0) != Some(record::BOF) {
-            return Ok(None);
-        }
+        let old = match version(&start) {
+            Some(2..=4) => u16_at(&start, 6),
+            _ if u16_at(&start, 0) == Some(record::BOF) => None,
+            _ => return Ok(None),
+        };
         let length = u64::from(u16_at(&start, 2).unwrap_or_default());
-        // BIFF5 and 7 say 0x0500, BIFF8 0x0600; nothing else is written into compound files.
-        let wide_names = u16_at(&start, 4).unwrap_or_default() >= 0x0600;
+        // BIFF5 and 7 say 0x0500, BIFF8 0x0600.
+        let wide_names = old.is_none() && u16_at(&start, 4).unwrap_or_default() >= 0x0600;
         Ok(Some(Self {
             stream,
             wide_names,
+            old,
             start: 4 + length,
             strings,
             encryption: None,
@@ -173,6 +206,9 @@ impl<'s> Excel<'s> {
     }
 
     fn read_globals(&mut self) -> Result<Option<Globals>> {
+        if let Some(substream) = self.old {
+            return self.read_old_sheets(substream);
+        }
         let encrypted = self.encryption()?.is_some();
         let mut globals = Globals::default();
         let mut raw_sheets: Vec<RawSheet> = Vec::new();
@@ -247,22 +283,25 @@ impl<'s> Excel<'s> {
             }
             record::TEMPLATE => globals.is_template = true,
             record::VBA_PROJECT => globals.has_vba_project = true,
-            record::NAME => {
-                let flags = self.stream.read_array::<2>(body)?.map(u16::from_le_bytes);
-                const BUILT_IN: u16 = 1 << 5;
-                globals.defined_names += u64::from(flags.is_some_and(|f| f & BUILT_IN == 0));
-            }
+            record::NAME => globals.defined_names += 1,
+            record::CONNECTION | record::QUERY => globals.outside.connections = true,
             record::SUP_BOOK if self.wide_names => {
-                // The second word is a mark for "this workbook" or "functions of an add-in"; else it is
-                // the length of a path.
-                let words = self.stream.read_array::<4>(body)?;
-                globals.has_external_books |=
-                    words.is_some_and(|words| !matches!(u16_at(&words, 2), Some(0x0401 | 0x3A01)));
+                // The second word marks this workbook or the functions of add-ins; else it is the length
+                // of a path. A source without sheets whose path has two parts is a DDE or OLE server.
+                let head = self.stream.read_array::<4>(body)?;
+                if head.is_some_and(|head| !matches!(u16_at(&head, 2), Some(0x0401 | 0x3A01))) {
+                    globals.outside.links = true;
+                    let length = record.length.min(512);
+                    let bytes = self.stream.read_range(body, length.into())?;
+                    let is_server = u16_at(&bytes, 0) == Some(0)
+                        && bytes.get(4..).is_some_and(|path| path.contains(&3));
+                    globals.outside.dde |= is_server;
+                }
             }
             record::EXTERN_SHEET if !self.wide_names => {
                 // Length and text; a first character of 2, 3 or 4 is a reference to the book itself.
                 let text = self.stream.read_array::<2>(body)?;
-                globals.has_external_books |=
+                globals.outside.links |=
                     text.is_some_and(|[len, first]| len > 0 && !matches!(first, 2..=4));
             }
             _ => {}
@@ -270,9 +309,18 @@ impl<'s> Excel<'s> {
         Ok(())
     }
 
-    /// Whether any sheet holds a hyperlink to something outside. Reads the whole stream, from record to
-    /// record.
-    pub(super) fn has_hyperlinks(&mut self) -> Result<bool> {
+    /// What the workbook refers to outside of it. `None` when encryption or damage hides it. Where the
+    /// globals tell of nothing, the whole stream is read, from record to record.
+    pub(super) fn outside(&mut self) -> Result<Option<Outside>> {
+        if self.encryption()?.is_some() {
+            return Ok(None);
+        }
+        let Some(mut outside) = self.globals()?.map(|globals| globals.outside) else {
+            return Ok(None);
+        };
+        if outside.any() {
+            return Ok(Some(outside));
+        }
         let mut at = 0;
         for count in 0_u32.. {
             if count.is_multiple_of(CLOCK_EVERY) {
@@ -281,16 +329,75 @@ impl<'s> Excel<'s> {
             let Some(record) = self.record(at)? else {
                 break;
             };
-            if record.kind == record::HYPERLINK {
-                // Cells, a class id and a version; then flags of which the first says "has a target".
-                let flags = self.stream.read_array::<4>(record.body + 8 + 16 + 4)?;
-                if flags.is_some_and(|flags| flags[0] & 1 != 0) {
-                    return Ok(true);
+            match record.kind {
+                record::HYPERLINK if self.leads_outside(record)? => {
+                    outside.hyperlinks = true;
+                    break;
                 }
+                record::QUERY if self.old.is_none() => {
+                    outside.connections = true;
+                    break;
+                }
+                _ => {}
             }
             at = record.end();
         }
-        Ok(false)
+        Ok(Some(outside))
+    }
+
+    /// Cells, a class id and a version; then flags of which the first says "has a target".
+    fn leads_outside(&mut self, hyperlink: Record) -> Result<bool> {
+        let flags = self.stream.read_array::<4>(hyperlink.body + 8 + 16 + 4)?;
+        Ok(flags.is_some_and(|flags| flags[0] & 1 != 0))
+    }
+
+    /// BIFF 2 to 4: one sheet without a name, or a BIFF 4 workbook with a header before each sheet.
+    fn read_old_sheets(&mut self, substream: u16) -> Result<Option<Globals>> {
+        let mut globals = Globals::default();
+        let is_workbook = substream == WORKBOOK_SUBSTREAM;
+        if !is_workbook {
+            globals.sheets.push(Sheet {
+                name: None,
+                hidden: Some(false),
+                is_macro_sheet: substream == MACRO_SUBSTREAM,
+            });
+        }
+        let mut code_page = 1252;
+        let mut name_bytes = 0;
+        let mut at = self.start;
+        for count in 0_u32.. {
+            if count.is_multiple_of(CLOCK_EVERY) {
+                self.stream.meter().check_clock()?;
+            }
+            let Some(record) = self.record(at)? else {
+                break;
+            };
+            at = record.end();
+            match record.kind {
+                record::EOF if !is_workbook => break,
+                record::CODE_PAGE => {
+                    let value = self.stream.read_array::<2>(record.body)?;
+                    code_page = value.map_or(code_page, u16::from_le_bytes);
+                }
+                record::NAME | record::OLD_NAME => globals.defined_names += 1,
+                record::EXTERN_SHEET => self.other_record(record, &mut globals)?,
+                record::SHEET_HEADER => {
+                    let bytes = self.stream.read_range(record.body, record.length.into())?;
+                    name_bytes += bytes.len();
+                    if name_bytes > MAX_SHEET_BYTES {
+                        return Ok(None);
+                    }
+                    let name = bytes.get(4..).and_then(|bytes| self.name(bytes, code_page));
+                    globals.sheets.push(Sheet {
+                        name,
+                        hidden: Some(false),
+                        is_macro_sheet: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(globals))
     }
 
     /// Decodes what BOUNDSHEET says. In an encrypted workbook it says only where the sheet begins; the

@@ -5,7 +5,7 @@ use super::{Content, Legacy};
 use crate::contract::Confidence::{Exact, High};
 use crate::engine::catalogue::{Profile, Target};
 use crate::engine::container::cfb::{Cfb, EntryId};
-use crate::engine::driver::identity;
+use crate::engine::driver::{identity, vba};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
 use crate::engine::value::Value;
@@ -23,7 +23,12 @@ pub(super) fn run(legacy: &mut Legacy<'_>, out: &mut Findings) -> Result<()> {
     out.put(Target::OFFICE_DOCUMENT_KIND, kind, Exact, DIRECTORY);
     let profile = legacy.probe.profile.name();
     out.put(Target::OFFICE_LEGACY_KIND, profile, Exact, DIRECTORY);
-    out.put(Target::OFFICE_CFB_CONTAINER, true, Exact, DIRECTORY);
+    out.put(
+        Target::OFFICE_CFB_CONTAINER,
+        !legacy.is_bare,
+        Exact,
+        DIRECTORY,
+    );
     let entries = legacy.cfb.live_entry_count();
     out.put(Target::OFFICE_CFB_ENTRY_COUNT, entries, Exact, DIRECTORY);
     if out.wants_any(&PROTECTION) {
@@ -114,96 +119,79 @@ fn asks_for_password(encryption: &Encryption) -> bool {
     !encryption.opens_without_password && encryption.scheme != Some("rights-management")
 }
 
-const ACTIVE: [Target; 4] = [
+const ACTIVE: [Target; 2] = [
     Target::SECURITY_HAS_MACROS,
     Target::SECURITY_HAS_EMBEDDED_FILES,
-    Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS,
-    Target::SECURITY_ACTIVE_CONTENT_RISK,
 ];
 
-/// Macros, embedded objects, external references, and the risk that they make.
+/// Macros and embedded objects.
 fn active_content(legacy: &mut Legacy<'_>, out: &mut Findings) -> Result<()> {
-    let rates = out.wants(Target::SECURITY_ACTIVE_CONTENT_RISK);
-    let macros = if rates || out.wants(Target::SECURITY_HAS_MACROS) {
-        has_macros(legacy, out)?
-    } else {
-        None
-    };
-    out.put_or_unknown(
-        Target::SECURITY_HAS_MACROS,
-        macros,
-        Exact,
-        "VBA project or macro sheet",
-    );
-    let embedded = if rates || out.wants(Target::SECURITY_HAS_EMBEDDED_FILES) {
-        has_embedded_objects(legacy, out)?
-    } else {
-        None
-    };
-    out.put_or_unknown(
-        Target::SECURITY_HAS_EMBEDDED_FILES,
-        embedded,
-        Exact,
-        "embedded objects",
-    );
-    let target = Target::SECURITY_HAS_EXTERNAL_RELATIONSHIPS;
-    let external = if rates || out.wants(target) {
-        has_external_references(legacy, out)?
-    } else {
-        None
-    };
-    out.put_or_unknown(target, external, High, "links and hyperlinks");
-    let risk = match (macros, embedded, external) {
-        (Some(true), ..) => Some("high"),
-        (None, ..) => None,
-        (_, Some(true), _) => Some("medium"),
-        (_, None, _) => None,
-        (.., Some(true)) => Some("low"),
-        (.., Some(false)) => Some("none"),
-        (.., None) => None,
-    };
-    out.put_or_unknown(
-        Target::SECURITY_ACTIVE_CONTENT_RISK,
-        risk,
-        High,
-        "active content",
-    );
+    if out.wants(Target::SECURITY_HAS_MACROS) {
+        let target = Target::SECURITY_HAS_MACROS;
+        match macros(legacy, out)? {
+            Some(Some(place)) => out.put(target, true, Exact, place),
+            Some(None) => out.put(target, false, Exact, "VBA project or macro sheet"),
+            None => out.unknown(target),
+        }
+    }
+    if out.wants(Target::SECURITY_HAS_EMBEDDED_FILES) {
+        let embedded = has_embedded_objects(legacy, out)?;
+        out.put_or_unknown(
+            Target::SECURITY_HAS_EMBEDDED_FILES,
+            embedded,
+            Exact,
+            "embedded objects",
+        );
+    }
     Ok(())
 }
 
-/// `None` when encryption or damage hides it.
-fn has_macros(legacy: &mut Legacy<'_>, out: &Findings) -> Result<Option<bool>> {
+/// Where macros are. `None` when encryption or damage hides it, `Some(None)` when there are none.
+pub(super) fn macros(legacy: &mut Legacy<'_>, out: &Findings) -> Result<Option<Option<String>>> {
     if legacy.is_package() {
         return Ok(None);
     }
-    if has_vba_storage(&legacy.cfb, legacy.home) {
-        return Ok(Some(true));
+    let storage = vba_storage(&legacy.cfb, legacy.home);
+    if storage.is_some() {
+        return Ok(Some(storage));
     }
-    Ok(match legacy.content(out)? {
+    let own = match legacy.content(out)? {
         Content::Word(_) => Some(false),
         Content::Excel(excel) => excel.globals()?.map(|globals| {
             globals.has_vba_project || globals.sheets.iter().any(|sheet| sheet.is_macro_sheet)
         }),
         Content::Powerpoint(powerpoint) => powerpoint.document()?.map(|d| d.has_macros),
         Content::Package(_) | Content::Unreadable => None,
-    })
+    };
+    if own == Some(true) {
+        return Ok(Some(Some("VBA project or macro sheet".into())));
+    }
+    if let Some((project, _)) = vba::projects(&legacy.cfb).next() {
+        let name = legacy.cfb.entry(project).name();
+        return Ok(Some(Some(format!(
+            "VBA project in the embedded object {name}"
+        ))));
+    }
+    Ok(own.map(|_| None))
 }
 
 /// A VBA project is a storage that holds a storage `VBA` with the project's directory ([MS-OVBA] §2.2.1);
 /// Excel 5 and 95 keep theirs in `_VBA_PROJECT`, without one.
-fn has_vba_storage(cfb: &Cfb<'_>, home: EntryId) -> bool {
+fn vba_storage(cfb: &Cfb<'_>, home: EntryId) -> Option<String> {
     cfb.children(home)
         .filter(|e| e.is_storage())
-        .any(|project| {
+        .find(|project| {
             let is_old = project.is_named("_VBA_PROJECT");
             (is_old && cfb.children(project.id()).next().is_some())
-                || cfb.storage_named(project.id(), "VBA").is_some_and(|vba| {
-                    cfb.child(vba, "dir").is_some() || cfb.child(vba, "_VBA_PROJECT").is_some()
-                })
+                || vba::vba_storage(cfb, project.id()).is_some()
         })
+        .map(|project| format!("VBA project in the storage {}", project.name()))
 }
 
-fn has_embedded_objects(legacy: &mut Legacy<'_>, out: &Findings) -> Result<Option<bool>> {
+pub(super) fn has_embedded_objects(
+    legacy: &mut Legacy<'_>,
+    out: &Findings,
+) -> Result<Option<bool>> {
     let (cfb, home) = (legacy.cfb.clone(), legacy.home);
     Ok(match legacy.probe.profile {
         // Every document that ever held an object keeps the pool, empty or not.
@@ -223,25 +211,6 @@ fn has_embedded_objects(legacy: &mut Legacy<'_>, out: &Findings) -> Result<Optio
             _ => None,
         },
         _ => None,
-    })
-}
-
-fn has_external_references(legacy: &mut Legacy<'_>, out: &Findings) -> Result<Option<bool>> {
-    Ok(match legacy.content(out)? {
-        Content::Word(word) => word.counts()?.map(|counts| counts.has_external_fields),
-        Content::Excel(excel) => {
-            if excel.encryption()?.is_some() {
-                return Ok(None);
-            }
-            match excel.globals()?.map(|globals| globals.has_external_books) {
-                Some(false) => Some(excel.has_hyperlinks()?),
-                known => known,
-            }
-        }
-        Content::Powerpoint(powerpoint) => {
-            powerpoint.document()?.map(|d| d.has_external_references)
-        }
-        Content::Package(_) | Content::Unreadable => None,
     })
 }
 

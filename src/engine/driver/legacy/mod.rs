@@ -14,6 +14,7 @@ mod inventory;
 mod persist;
 mod powerpoint;
 mod properties;
+mod references;
 mod statistics;
 mod summary;
 mod word;
@@ -39,6 +40,8 @@ pub(crate) struct Legacy<'p> {
     cfb: Cfb<'p>,
     /// The storage that holds the document's streams: the root, but for dual PowerPoint files.
     home: EntryId,
+    /// The file is a workbook stream without a container.
+    is_bare: bool,
     /// Opened at first need.
     content: Option<Content<'p>>,
 }
@@ -54,6 +57,14 @@ enum Content<'p> {
     Unreadable,
 }
 
+/// Bytes at the beginning of a file that are looked at for a workbook without a container.
+const HEAD: usize = 16;
+
+/// Whether a file begins like a workbook stream of BIFF 2 to 8 ([MS-XLS] 2.4.21, and its predecessors).
+pub(crate) fn is_bare_workbook(head: &[u8]) -> bool {
+    excel::version(head).is_some()
+}
+
 /// What a compound file holds, by the names of its main streams (contract §8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
@@ -63,6 +74,17 @@ struct Kind {
 
 impl<'p> Driver<'p> for Legacy<'p> {
     fn open(probe: &'p Probe<'p>) -> Result<Self> {
+        if probe.profile == Profile::Xls && is_bare_workbook(probe.source.read_head(HEAD)?) {
+            let cfb = Cfb::none(probe.source);
+            let home = cfb.root();
+            return Ok(Self {
+                probe,
+                cfb,
+                home,
+                is_bare: true,
+                content: None,
+            });
+        }
         let mut cfb = Cfb::open(probe.source)?;
         let mut found = kind(&cfb);
         if found.is_none() && cfb.adopt_orphans() {
@@ -84,6 +106,7 @@ impl<'p> Driver<'p> for Legacy<'p> {
             probe,
             cfb,
             home: kind.home,
+            is_bare: false,
             content: None,
         })
     }
@@ -92,6 +115,7 @@ impl<'p> Driver<'p> for Legacy<'p> {
         match path {
             PathId::OfficeLegacyCfbInventory => inventory::run(self, out),
             PathId::OfficeLegacySummaryInformation => summary::run(self, out),
+            PathId::OfficeLegacyReferences => references::run(self, out),
             PathId::OfficeLegacyContentStatistics => statistics::run(self, out),
             _ => Err(ProbeError::internal(format_args!(
                 "{} is no path of compound files",
@@ -120,7 +144,17 @@ impl<'p> Legacy<'p> {
             Profile::Doc => Word::open(cfb, home)?.map(Content::Word),
             Profile::Xls => {
                 let strings = out.wants(Target::EXCEL_SHARED_STRING_COUNT);
-                Excel::open(cfb, home, strings)?.map(Content::Excel)
+                let stream = if self.is_bare {
+                    Some(cfb.whole_file())
+                } else {
+                    excel::STREAMS
+                        .iter()
+                        .find_map(|name| cfb.stream_named(home, name))
+                };
+                match stream {
+                    Some(stream) => Excel::open(stream, strings)?.map(Content::Excel),
+                    None => None,
+                }
             }
             Profile::Ppt => Powerpoint::open(cfb, home).map(Content::Powerpoint),
             _ => Some(Content::Package(

@@ -132,10 +132,15 @@ impl<'s> PropertySet<'s> {
 
     /// A point in time in ISO form, whole seconds of UTC.
     pub(super) fn time(&mut self, id: u32) -> Result<Option<String>> {
+        Ok(self.ticks(id)?.and_then(iso_time))
+    }
+
+    /// A time or a duration in units of 100 ns.
+    pub(super) fn ticks(&mut self, id: u32) -> Result<Option<u64>> {
         match self.find(id)? {
             Some((kind::FILETIME, at)) => {
                 let ticks = self.stream.read_array::<8>(at)?;
-                Ok(ticks.and_then(|ticks| iso_time(u64::from_le_bytes(ticks))))
+                Ok(ticks.map(u64::from_le_bytes))
             }
             _ => Ok(None),
         }

@@ -10,14 +10,29 @@ use crate::engine::findings::Findings;
 const SOURCE: &str = "SummaryInformation";
 
 /// Texts of `SummaryInformation` ([MS-OLEPS] §3.1.2) and their targets.
-const TEXTS: [(u32, Target); 6] = [
+const TEXTS: [(u32, Target); 9] = [
     (2, Target::DOCUMENT_TITLE),
     (3, Target::DOCUMENT_SUBJECT),
     (4, Target::DOCUMENT_AUTHOR),
     (5, Target::DOCUMENT_KEYWORDS),
     (6, Target::DOCUMENT_DESCRIPTION),
+    (7, Target::DOCUMENT_TEMPLATE),
+    (8, Target::DOCUMENT_LAST_MODIFIED_BY),
+    (9, Target::DOCUMENT_REVISION),
     (18, Target::DOCUMENT_APPLICATION),
 ];
+
+/// Texts of `DocumentSummaryInformation` ([MS-OSHARED] §2.3.3.2.2.1).
+const MORE_TEXTS: [(u32, Target); 2] = [
+    (14, Target::DOCUMENT_MANAGER),
+    (15, Target::DOCUMENT_COMPANY),
+];
+
+/// Time spent on the document, in units of 100 ns.
+const EDIT_TIME: u32 = 10;
+
+/// Such units in a minute.
+const MINUTE: u64 = 600_000_000;
 
 const TIMES: [(u32, Target); 2] = [
     (12, Target::DOCUMENT_CREATED_AT),
@@ -56,6 +71,18 @@ pub(super) fn run(legacy: &mut Legacy<'_>, out: &mut Findings) -> Result<()> {
                     None => put_counted(legacy, target, out)?,
                 }
             }
+        }
+    }
+    if out.wants(Target::DOCUMENT_TOTAL_EDIT_TIME) {
+        let ticks = read(&mut set, |set| set.ticks(EDIT_TIME))?;
+        let minutes = ticks.map(|ticks| ticks / MINUTE);
+        out.put_or_unknown(Target::DOCUMENT_TOTAL_EDIT_TIME, minutes, High, SOURCE);
+    }
+    if out.wants_any(&MORE_TEXTS.map(|(_, target)| target)) {
+        let mut more = legacy.summary(properties::DOCUMENT_SUMMARY)?;
+        for (id, target) in MORE_TEXTS {
+            let text = read(&mut more, |set| set.text(id))?;
+            out.put_or_unknown(target, text, High, "DocumentSummaryInformation");
         }
     }
     if out.wants(Target::DOCUMENT_APPLICATION_VERSION) {

@@ -2,7 +2,9 @@
 
 use super::bytes::{u16_at, u32_at};
 use super::codepage;
+use super::references::Outside;
 use crate::engine::container::cfb::Stream;
+use crate::engine::driver::field_code::{self, Outside as Field};
 use crate::engine::error::Result;
 
 /// Bytes of text that are read at a time.
@@ -38,8 +40,8 @@ pub(super) struct TextCounts {
     pub(super) characters: u64,
     /// Lines with something on them.
     pub(super) paragraphs: u64,
-    /// Whether a field brings in or leads to something outside the document.
-    pub(super) has_external_fields: bool,
+    /// What fields bring in from, or lead to, outside the document.
+    pub(super) outside: Outside,
 }
 
 /// Reads a piece table ([MS-DOC] §2.9.38) and cuts it at `length` characters: the main document, before
@@ -174,7 +176,7 @@ struct Counter {
     unbalanced: bool,
     /// The start of the innermost field's code.
     code: String,
-    has_external_fields: bool,
+    outside: Outside,
     high_surrogate: Option<u16>,
 }
 
@@ -253,7 +255,12 @@ impl Counter {
 
     /// Looks at the code that a field mark has ended.
     fn judge_code(&mut self) {
-        self.has_external_fields |= is_external(&self.code);
+        match field_code::outside(&self.code) {
+            Some(Field::Dde) => self.outside.dde = true,
+            Some(Field::Link) => self.outside.links = true,
+            Some(Field::Hyperlink) => self.outside.hyperlinks = true,
+            None => {}
+        }
         self.code.clear();
     }
 
@@ -264,33 +271,10 @@ impl Counter {
         let matched = !self.unbalanced && self.fields.is_empty();
         let tally = if matched { self.shown } else { self.stored };
         TextCounts {
-            has_external_fields: self.has_external_fields,
+            outside: self.outside,
             ..tally.finish()
         }
     }
-}
-
-/// Whether a field with this code brings in or leads to something outside the document. A hyperlink
-/// whose first argument is the switch `\\l` leads to a bookmark.
-fn is_external(code: &str) -> bool {
-    const EXTERNAL: [&str; 8] = [
-        "HYPERLINK",
-        "INCLUDEPICTURE",
-        "INCLUDETEXT",
-        "INCLUDE",
-        "IMPORT",
-        "LINK",
-        "DDE",
-        "DDEAUTO",
-    ];
-    let mut words = code.split_ascii_whitespace();
-    let keyword = words.next().unwrap_or_default();
-    EXTERNAL
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(keyword))
-        && words
-            .next()
-            .is_none_or(|argument| !argument.eq_ignore_ascii_case("\\l"))
 }
 
 #[derive(Debug, Default)]

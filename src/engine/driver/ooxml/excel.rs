@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use super::sheets::{self, Workbook};
-use super::{Office, unless_damaged};
+use super::sheets::{self, Visibility, Workbook};
+use super::{Office, slides, unless_damaged};
 use crate::contract::Confidence::{Exact, Medium};
 use crate::engine::catalogue::{PathId, Profile, Target as T};
 use crate::engine::container::opc::Kind;
@@ -11,6 +11,9 @@ use crate::engine::container::zip::Entry;
 use crate::engine::driver::{Driver, Probe};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
+
+/// Most external link targets that are listed.
+const MAX_TARGETS: usize = 10_000;
 
 /// xlsx, xlsm, xltx, xltm and xlsb.
 pub(crate) struct Excel<'p> {
@@ -34,6 +37,7 @@ impl<'p> Driver<'p> for Excel<'p> {
             PathId::ExcelWorkbookXml => self.workbook_part(out)?,
             PathId::ExcelWorksheetInventory => self.worksheets(out),
             PathId::ExcelSharedStrings => self.shared_strings(out)?,
+            PathId::ExcelExternalLinks => self.external_links(out)?,
             shared => self.office.run(shared, out)?,
         }
         Ok(())
@@ -104,11 +108,49 @@ impl Excel<'_> {
             let names = sheets.and_then(|sheets| sheets.names.clone());
             out.put_or_unknown(T::EXCEL_SHEET_NAMES, names, Exact, source);
         }
+        for (target, state) in [
+            (T::EXCEL_HIDDEN_SHEET_NAMES, Visibility::Hidden),
+            (T::EXCEL_VERY_HIDDEN_SHEET_NAMES, Visibility::VeryHidden),
+        ] {
+            if out.wants(target) {
+                let names = sheets.and_then(|sheets| sheets.names_of(state));
+                out.put_or_unknown(target, names, Exact, source);
+            }
+        }
         out.put_or_unknown(
             T::EXCEL_DEFINED_NAME_COUNT,
             workbook.defined_names,
             Exact,
             source,
+        );
+        Ok(())
+    }
+
+    /// Where the relationships of external link parts lead (18.14).
+    fn external_links(&self, out: &mut Findings) -> Result<()> {
+        let package = self.office.package();
+        let mut targets = Vec::new();
+        let mut damaged = false;
+        for (part, _) in package
+            .parts()
+            .filter(|(_, kind)| *kind == Kind::ExternalLink)
+        {
+            let Some(relationships) = package.relationships_of(part.name()) else {
+                continue;
+            };
+            let read = package.relationships(relationships, |relationship| {
+                if relationship.external && targets.len() < MAX_TARGETS {
+                    targets.push(relationship.target.clone().into_owned());
+                }
+            });
+            damaged |= unless_damaged(read)?.is_none();
+        }
+        let targets = (!damaged).then_some(targets);
+        out.put_or_unknown(
+            T::EXCEL_EXTERNAL_LINK_TARGETS,
+            targets,
+            Exact,
+            "external link parts",
         );
         Ok(())
     }
@@ -129,21 +171,43 @@ impl Excel<'_> {
             out.unknown(T::EXCEL_SHARED_STRING_COUNT);
             return Ok(());
         };
+        let target = T::EXCEL_SHARED_STRING_COUNT;
+        if part.size() > package.meter().expanded_left() {
+            // The table does not fit, but its beginning says how many strings it should have.
+            if let Some(count) = self.claimed_strings(part)? {
+                out.put(
+                    target,
+                    count,
+                    Medium,
+                    "uniqueCount of the shared string part",
+                );
+            }
+        }
         let count = if self.is_binary() {
-            unless_damaged(package.read(part))?.map(|bytes| {
-                unless_damaged(sheets::binary::shared_strings(&bytes, package.meter()))
-            })
+            match unless_damaged(package.read(part))? {
+                Some(bytes) => {
+                    unless_damaged(sheets::binary::shared_strings(&bytes, package.meter()))?
+                }
+                None => None,
+            }
         } else {
-            unless_damaged(package.read_text(part))?
-                .map(|text| unless_damaged(sheets::shared_strings(&text, package.meter())))
+            unless_damaged(sheets::shared_strings(package, part))?
         };
-        out.put_or_unknown(
-            T::EXCEL_SHARED_STRING_COUNT,
-            count.transpose()?.flatten(),
-            Exact,
-            "shared string part",
-        );
+        out.put_or_unknown(target, count, Exact, "shared string part");
         Ok(())
+    }
+
+    fn claimed_strings(&self, part: Entry<'_>) -> Result<Option<u64>> {
+        if self.is_binary() {
+            return Ok(None);
+        }
+        let claim = slides::at_start(self.office.package(), part, |xml| {
+            let root = xml.root()?;
+            Ok(root
+                .attribute("uniqueCount")?
+                .and_then(|count| count.trim().parse().ok()))
+        });
+        Ok(unless_damaged(claim)?.flatten())
     }
 
     /// The table of shared strings. Of several (leftovers are not rare after a repair) the one that the

@@ -4,8 +4,14 @@ use super::{ends_ignore_case, unless_damaged};
 use crate::engine::container::opc::{Package, Relationship};
 use crate::engine::error::Result;
 
+/// Most external relationships that are listed.
+const MAX_LISTED: usize = 200;
+
+/// Longest address that is kept.
+const MAX_ADDRESS: usize = 2048;
+
 /// What was seen in relationship parts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Links {
     /// The package's own relationship part, which has been seen already.
     pub(super) root: Option<usize>,
@@ -15,8 +21,21 @@ pub(super) struct Links {
     pub(super) embedded: bool,
     /// There is a relationship to a signature.
     pub(super) signature: bool,
+    /// Parts that a relationship says are VBA projects.
+    pub(super) vba: Vec<usize>,
     /// Some relationship part could not be read to its end, so what was not seen is not known.
     pub(super) damaged: bool,
+    /// What points out of the package, with the part that it stands in.
+    pub(super) outside: Vec<Outside>,
+}
+
+/// A relationship to something outside the package.
+#[derive(Clone, Debug)]
+pub(super) struct Outside {
+    /// The last word of the relationship type.
+    pub(super) kind: String,
+    pub(super) part: String,
+    pub(super) address: String,
 }
 
 /// What a scan has to find out.
@@ -24,27 +43,42 @@ pub(super) struct Links {
 pub(super) struct Wanted {
     pub(super) external: bool,
     pub(super) embedded: bool,
+    /// All that there is, with addresses.
+    pub(super) everything: bool,
 }
 
 impl Links {
-    pub(super) fn see(&mut self, relationship: &Relationship<'_>) {
-        if relationship.external {
+    /// Takes a relationship of the part `from`; the package itself is the empty name.
+    pub(super) fn see(&mut self, package: &Package<'_>, from: &str, seen: &Relationship<'_>) {
+        if seen.external {
             self.external = true;
-        } else if relationship.kind.is_embedding() {
+            if self.outside.len() < MAX_LISTED {
+                self.outside.push(Outside {
+                    kind: seen.kind.last_word().to_owned(),
+                    part: from.to_owned(),
+                    address: seen.target.chars().take(MAX_ADDRESS).collect(),
+                });
+            }
+        } else if seen.kind.is_embedding() {
             self.embedded = true;
-        } else if relationship.kind.is_signature() {
+        } else if seen.kind.is_signature() {
             self.signature = true;
+        } else if seen.kind.is_vba_project() {
+            let part = package.target(from, &seen.target);
+            self.vba.extend(part.map(|part| part.index()));
         }
     }
 
     fn decided(&self, wanted: Wanted) -> bool {
-        (self.external || !wanted.external) && (self.embedded || !wanted.embedded)
+        !wanted.everything
+            && (self.external || !wanted.external)
+            && (self.embedded || !wanted.embedded)
     }
 }
 
 /// Reads relationship parts until everything wanted has been found, or all of them.
-pub(super) fn scan(package: &Package<'_>, seen: Links, wanted: Wanted) -> Result<Links> {
-    let mut links = seen;
+pub(super) fn scan(package: &Package<'_>, seen: &Links, wanted: Wanted) -> Result<Links> {
+    let mut links = seen.clone();
     links.embedded |= package
         .parts()
         .any(|(entry, _)| !entry.is_directory() && is_in_embeddings(entry.name()));
@@ -56,13 +90,22 @@ pub(super) fn scan(package: &Package<'_>, seen: Links, wanted: Wanted) -> Result
             continue;
         }
         package.meter().check_clock()?;
-        let read = package.relationships(entry, |relationship| links.see(relationship));
+        let from = source_of(entry.trimmed_name());
+        let read = package.relationships(entry, |relationship| {
+            links.see(package, &from, relationship);
+        });
         links.damaged |= unless_damaged(read)?.is_none();
     }
     Ok(links)
 }
 
-fn is_in_embeddings(name: &str) -> bool {
+/// The part that a relationship part belongs to: `word/_rels/document.xml.rels` to `word/document.xml`.
+fn source_of(name: &str) -> String {
+    let stem = &name[..name.len() - ".rels".len()];
+    stem.replacen("_rels/", "", 1)
+}
+
+pub(super) fn is_in_embeddings(name: &str) -> bool {
     name.split(['/', '\\'])
         .any(|segment| segment.eq_ignore_ascii_case("embeddings"))
 }

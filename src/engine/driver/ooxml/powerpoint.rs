@@ -10,6 +10,7 @@ use crate::engine::container::opc::Kind;
 use crate::engine::driver::{Driver, Probe};
 use crate::engine::error::Result;
 use crate::engine::findings::Findings;
+use crate::engine::value::Value;
 
 const PRESENTATION: &str = "presentation part";
 
@@ -34,6 +35,7 @@ impl<'p> Driver<'p> for Powerpoint<'p> {
             PathId::PowerpointAssetInventory => self.assets(out)?,
             PathId::PowerpointAppStatistics => self.app_statistics(out)?,
             PathId::PowerpointPresentationXml => self.presentation_part(out)?,
+            PathId::PowerpointSlides => self.slides(out)?,
             shared => self.office.run(shared, out)?,
         }
         Ok(())
@@ -154,18 +156,43 @@ impl Powerpoint<'_> {
             Exact,
             source,
         );
-        if out.wants(T::POWERPOINT_HIDDEN_SLIDE_COUNT) {
+        if out.wants_any(&[
+            T::POWERPOINT_HIDDEN_SLIDE_COUNT,
+            T::POWERPOINT_HIDDEN_SLIDE_NUMBERS,
+        ]) {
             let hidden = match slides {
                 Some(slides) => slides::hidden(self.office.package(), self.office.main(), slides)?,
                 None => None,
             };
-            out.put_or_unknown(
-                T::POWERPOINT_HIDDEN_SLIDE_COUNT,
-                hidden,
-                Exact,
-                "start tags of the slide parts",
-            );
+            let source = "start tags of the slide parts";
+            let count = hidden.as_ref().map(Vec::len);
+            out.put_or_unknown(T::POWERPOINT_HIDDEN_SLIDE_COUNT, count, Exact, source);
+            let numbers =
+                hidden.map(|list| Value::List(list.into_iter().map(Value::from).collect()));
+            out.put_or_unknown(T::POWERPOINT_HIDDEN_SLIDE_NUMBERS, numbers, Exact, source);
         }
+        Ok(())
+    }
+
+    /// Titles and transitions, which stand in the slides.
+    fn slides(&self, out: &mut Findings) -> Result<()> {
+        let (package, main) = (self.office.package(), self.office.main());
+        let contents = match &self.presentation()?.slides {
+            Some(ids) => slides::contents(package, main, ids)?,
+            None => None,
+        };
+        let source = "slide parts";
+        let transitions = contents
+            .as_ref()
+            .map(|slides| slides.iter().filter(|slide| slide.has_transition).count());
+        out.put_or_unknown(T::POWERPOINT_TRANSITION_COUNT, transitions, Exact, source);
+        let titles = contents.map(|slides| {
+            slides
+                .into_iter()
+                .map(|slide| slide.title)
+                .collect::<Vec<String>>()
+        });
+        out.put_or_unknown(T::POWERPOINT_SLIDE_TITLES, titles, Exact, source);
         Ok(())
     }
 

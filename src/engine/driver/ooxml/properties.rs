@@ -4,12 +4,12 @@
 //! error in the XML stays: it stands in elements that were closed.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::unless_damaged;
 use crate::engine::budget::Meter;
 use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::error::{ProbeError, Result};
+use crate::engine::value::Value;
 
 /// `docProps/core.xml`. A property that is absent or blank is `None`.
 #[derive(Debug, Default)]
@@ -21,6 +21,9 @@ pub(super) struct CoreProperties {
     pub(super) description: Option<String>,
     pub(super) created: Option<String>,
     pub(super) modified: Option<String>,
+    pub(super) last_modified_by: Option<String>,
+    pub(super) revision: Option<String>,
+    pub(super) language: Option<String>,
 }
 
 /// `docProps/app.xml`.
@@ -33,6 +36,10 @@ pub(super) struct AppProperties {
     pub(super) characters: Option<u64>,
     pub(super) paragraphs: Option<u64>,
     pub(super) slides: Option<u64>,
+    pub(super) template: Option<String>,
+    pub(super) company: Option<String>,
+    pub(super) manager: Option<String>,
+    pub(super) total_minutes: Option<u64>,
 }
 
 impl CoreProperties {
@@ -58,6 +65,9 @@ impl CoreProperties {
                 (Ns::Dc, "subject") => &mut self.subject,
                 (Ns::Dc, "creator") => &mut self.creator,
                 (Ns::Dc, "description") => &mut self.description,
+                (Ns::Dc, "language") => &mut self.language,
+                (Ns::CoreProperties, "lastModifiedBy") => &mut self.last_modified_by,
+                (Ns::CoreProperties, "revision") => &mut self.revision,
                 (Ns::DcTerms, "created") => &mut self.created,
                 (Ns::DcTerms, "modified") => &mut self.modified,
                 (Ns::CoreProperties, "keywords") => {
@@ -104,6 +114,10 @@ impl AppProperties {
                 "Words" => set_number(&mut self.words, xml)?,
                 "Characters" => set_number(&mut self.characters, xml)?,
                 "Paragraphs" => set_number(&mut self.paragraphs, xml)?,
+                "Template" => set(&mut self.template, xml)?,
+                "Company" => set(&mut self.company, xml)?,
+                "Manager" => set(&mut self.manager, xml)?,
+                "TotalTime" => set_number(&mut self.total_minutes, xml)?,
                 "Slides" => set_number(&mut self.slides, xml)?,
                 _ => {}
             }
@@ -112,18 +126,51 @@ impl AppProperties {
     }
 }
 
-/// `docProps/custom.xml`: names and values as written; of equal names the last counts. Values that are no simple text (vectors,
-/// binary data) are `None`.
+/// A custom property.
+#[derive(Debug, PartialEq)]
+pub(super) struct Custom {
+    pub(super) name: String,
+    /// The local name of the value's element: `lpwstr`, `i4`, `bool`, `filetime` …
+    pub(super) kind: String,
+    /// As written. `None` for what is no simple text: vectors and binary data.
+    pub(super) value: Option<String>,
+}
+
+impl Custom {
+    /// The value in the JSON type that fits its kind.
+    pub(super) fn typed(&self) -> Value {
+        let Some(text) = self.value.as_deref() else {
+            return Value::Null;
+        };
+        let number = text.trim();
+        let typed = match self.kind.as_str() {
+            "bool" => match number {
+                "true" | "1" => Some(Value::Bool(true)),
+                "false" | "0" => Some(Value::Bool(false)),
+                _ => None,
+            },
+            "i1" | "i2" | "i4" | "i8" | "int" | "ui1" | "ui2" | "ui4" | "ui8" | "uint" => {
+                let whole = number.parse::<u64>().ok().map(Value::from);
+                whole.or_else(|| number.parse::<f64>().ok().map(Value::from))
+            }
+            "r4" | "r8" | "decimal" => number.parse::<f64>().ok().map(Value::from),
+            _ => None,
+        };
+        typed.unwrap_or_else(|| Value::from(text.to_owned()))
+    }
+}
+
+/// `docProps/custom.xml` (ISO/IEC 29500-1, 22.3): the properties in their order.
 ///
 /// # Errors
 /// `MALFORMED_INPUT` when the part is damaged: a list with a gap would be wrong; budget errors.
-pub(super) fn custom(text: &str, meter: &Meter) -> Result<BTreeMap<String, Option<String>>> {
+pub(super) fn custom(text: &str, meter: &Meter) -> Result<Vec<Custom>> {
     let mut xml = Xml::new(text, meter);
     let root = xml.root()?;
     if !xml.is(&root, Ns::CustomProperties, "Properties") {
         return Err(ProbeError::malformed("the root element is not Properties"));
     }
-    let mut properties = BTreeMap::new();
+    let mut properties = Vec::new();
     while let Some(tag) = xml.child(1)? {
         if !xml.is(&tag, Ns::CustomProperties, "property") {
             continue;
@@ -131,15 +178,53 @@ pub(super) fn custom(text: &str, meter: &Meter) -> Result<BTreeMap<String, Optio
         let Some(name) = tag.attribute("name")?.map(Cow::into_owned) else {
             continue;
         };
-        let value = match xml.child(2)? {
-            Some(value) if !matches!(value.local(), "vector" | "array" | "blob" | "stream") => {
-                xml.text()?.map(Cow::into_owned)
+        let (kind, value) = match xml.child(2)? {
+            Some(value) => {
+                let kind = value.local();
+                let is_text = !matches!(kind, "vector" | "array" | "blob" | "oblob" | "stream");
+                let text = if is_text { xml.text()? } else { None };
+                (kind.to_owned(), text.map(Cow::into_owned))
             }
-            _ => None,
+            None => ("empty".to_owned(), None),
         };
-        properties.insert(name, value);
+        properties.push(Custom { name, kind, value });
     }
     Ok(properties)
+}
+
+/// Sensitivity labels: properties named `MSIP_Label_<id>_<key>`.
+pub(super) fn sensitivity_labels(properties: &[Custom]) -> Value {
+    let mut labels: Vec<(&str, Vec<(&'static str, Value)>)> = Vec::new();
+    for property in properties {
+        let Some((id, key)) = property
+            .name
+            .strip_prefix("MSIP_Label_")
+            .and_then(|rest| rest.split_once('_'))
+        else {
+            continue;
+        };
+        let key = match key {
+            "Enabled" => "enabled",
+            "SetDate" => "set_date",
+            "Method" => "method",
+            "Name" => "name",
+            "SiteId" => "site_id",
+            "ContentBits" => "content_bits",
+            _ => continue,
+        };
+        let value = Value::from(property.value.clone().unwrap_or_default());
+        match labels.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, members)) => members.push((key, value)),
+            None => labels.push((id, vec![(key, value)])),
+        }
+    }
+    let object = |(id, mut members): (&str, Vec<(&'static str, Value)>)| {
+        members.push(("id", Value::from(id.to_owned())));
+        members.sort_by_key(|(key, _)| *key);
+        members.dedup_by_key(|(key, _)| *key);
+        Value::object(members)
+    };
+    Value::List(labels.into_iter().map(object).collect())
 }
 
 /// Keywords are text, `value` elements, or both (11.2, `CT_Keywords`).

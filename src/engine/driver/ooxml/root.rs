@@ -5,8 +5,7 @@ use std::cell::OnceCell;
 use super::links::Links;
 use super::unless_damaged;
 use crate::engine::catalogue::Profile;
-use crate::engine::container::opc::{Kind, Main, Package};
-use crate::engine::container::zip::Entry;
+use crate::engine::container::opc::{Kind, Main, Package, Standing};
 use crate::engine::error::{ProbeError, Result};
 
 /// Where the relationships of the package lead, as positions in the archive.
@@ -65,33 +64,48 @@ fn read_root(package: &Package<'_>) -> Result<Root> {
         return Ok(root);
     };
     root.links.root = Some(entry.index());
+    // Where several relationships of one kind are there, the first of the best standing counts.
+    let mut standings = [None; 5];
     let read = package.relationships(entry, |relationship| {
-        root.links.see(relationship);
+        root.links.see(package, "", relationship);
         if relationship.external {
             return;
         }
-        let slot = if relationship.kind.is_office("officeDocument") {
-            if root.main.is_none() {
-                root.strict = Some(relationship.kind.is_strict());
+        let kind = &relationship.kind;
+        let own = |transitional: &str, strict: &str| {
+            if kind.is_office(if kind.is_strict() {
+                strict
+            } else {
+                transitional
+            }) {
+                Some(Standing::Own)
+            } else if kind.is_office(transitional) || kind.is_office(strict) {
+                Some(Standing::Foreign)
+            } else {
+                None
             }
-            &mut root.main
-        } else if relationship.kind.is_core_properties() {
-            &mut root.core
-        } else if relationship.kind.is_office("extended-properties")
-            || relationship.kind.is_office("extendedProperties")
-        {
-            &mut root.app
-        } else if relationship.kind.is_office("custom-properties")
-            || relationship.kind.is_office("customProperties")
-        {
-            &mut root.custom
-        } else if relationship.kind.is_thumbnail() {
-            &mut root.thumbnail
+        };
+        let (index, standing, slot) = if kind.is_office("officeDocument") {
+            if root.main.is_none() {
+                root.strict = Some(kind.is_strict());
+            }
+            (0, Standing::Own, &mut root.main)
+        } else if let Some(standing) = kind.core_properties() {
+            (1, standing, &mut root.core)
+        } else if let Some(standing) = own("extended-properties", "extendedProperties") {
+            (2, standing, &mut root.app)
+        } else if let Some(standing) = own("custom-properties", "customProperties") {
+            (3, standing, &mut root.custom)
+        } else if kind.is_thumbnail() {
+            (4, Standing::Own, &mut root.thumbnail)
         } else {
             return;
         };
-        if slot.is_none() {
-            *slot = package.target("", &relationship.target).map(Entry::index);
+        if standings[index] < Some(standing)
+            && let Some(part) = package.target("", &relationship.target)
+        {
+            standings[index] = Some(standing);
+            *slot = Some(part.index());
         }
     });
     root.links.damaged = unless_damaged(read)?.is_none();

@@ -1,6 +1,6 @@
 //! The presentation part and what slides say on their start tags (ISO/IEC 29500-1, 19.2 and 19.3).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use memchr::memmem;
 
@@ -8,7 +8,7 @@ use super::choice::each_child;
 use super::unless_damaged;
 use crate::engine::budget::Meter;
 use crate::engine::container::opc::{Kind, Package};
-use crate::engine::container::xml::{Ns, Xml};
+use crate::engine::container::xml::{Ns, Token, Xml};
 use crate::engine::container::zip::{Beginning, Entry, Steps};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::value::Value;
@@ -161,8 +161,8 @@ fn read_list(xml: &mut Xml<'_>) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Counts the slides of the list that say on their start tag that they are not shown. `None` when one
-/// of them cannot be found or read.
+/// The places in the list, counted from 1, of the slides that say on their start tag that they are not
+/// shown. An entry of the list that leads nowhere is no hidden slide. `None` when a slide cannot be read.
 ///
 /// # Errors
 /// Budget errors.
@@ -170,42 +170,59 @@ pub(super) fn hidden(
     package: &Package<'_>,
     main: Entry<'_>,
     ids: &[String],
-) -> Result<Option<u64>> {
-    let Some(slides) = slide_parts(package, main, ids)? else {
-        return Ok(None);
-    };
-    let mut hidden = 0;
+) -> Result<Option<Vec<u64>>> {
     // A slide that is listed many times is read once.
     let mut known: HashMap<usize, bool> = HashMap::new();
-    for slide in slides {
-        let is_hidden = match known.get(&slide) {
-            Some(known) => *known,
-            None => match unless_damaged(is_hidden(package, package.entry(slide)))? {
-                Some(is_hidden) => *known.entry(slide).or_insert(is_hidden),
-                None => return Ok(None),
-            },
-        };
-        hidden += u64::from(is_hidden);
-    }
-    Ok(Some(hidden))
-}
-
-/// The parts of the slides in the list. When the package has as many slide parts as the list has
-/// different entries they are the same, and the relationships need not be read.
-fn slide_parts(
-    package: &Package<'_>,
-    main: Entry<'_>,
-    ids: &[String],
-) -> Result<Option<Vec<usize>>> {
+    let mut is_hidden_part = |index: usize| -> Result<Option<bool>> {
+        if let Some(known) = known.get(&index) {
+            return Ok(Some(*known));
+        }
+        let found = unless_damaged(is_hidden(package, package.entry(index)))?;
+        Ok(found.inspect(|hidden| {
+            known.insert(index, *hidden);
+        }))
+    };
     let all: Vec<usize> = package
         .parts()
         .filter(|(_, kind)| *kind == Kind::Slide)
         .map(|(entry, _)| entry.index())
         .collect();
-    let different: HashSet<&str> = ids.iter().map(String::as_str).collect();
-    if all.len() == ids.len() && all.len() == different.len() {
-        return Ok(Some(all));
+    // With as many parts as entries, and no part hidden, no entry can lead to a hidden one, and the
+    // relationships need not be read.
+    if all.len() == ids.len() {
+        let mut none_hidden = true;
+        for &index in &all {
+            if is_hidden_part(index)? != Some(false) {
+                none_hidden = false;
+                break;
+            }
+        }
+        if none_hidden {
+            return Ok(Some(Vec::new()));
+        }
     }
+    let Some(slides) = slide_parts(package, main, ids)? else {
+        return Ok(None);
+    };
+    let mut hidden = Vec::new();
+    for (number, slide) in (1..).zip(slides) {
+        let Some(index) = slide else { continue };
+        match is_hidden_part(index)? {
+            Some(true) => hidden.push(number),
+            Some(false) => {}
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(hidden))
+}
+
+/// The part of each slide in the list, `None` for an entry that leads nowhere. `None` when the
+/// relationships cannot be read.
+fn slide_parts(
+    package: &Package<'_>,
+    main: Entry<'_>,
+    ids: &[String],
+) -> Result<Option<Vec<Option<usize>>>> {
     let Some(relationships) = package.relationships_of(main.name()) else {
         return Ok(None);
     };
@@ -218,8 +235,106 @@ fn slide_parts(
             targets.insert(relationship.id.clone().into_owned(), entry.index());
         }
     });
-    unless_damaged(read)?;
-    Ok(ids.iter().map(|id| targets.get(id).copied()).collect())
+    if unless_damaged(read)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(
+        ids.iter().map(|id| targets.get(id).copied()).collect(),
+    ))
+}
+
+/// Longest title of a slide that is kept, in bytes.
+const MAX_TITLE: usize = 4096;
+
+/// What a slide holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    /// The text of the title placeholder; empty without one.
+    pub(super) title: String,
+    pub(super) has_transition: bool,
+}
+
+/// Reads the slides of the list. `None` when one of them is missing or damaged.
+///
+/// # Errors
+/// Budget errors.
+pub(super) fn contents(
+    package: &Package<'_>,
+    main: Entry<'_>,
+    ids: &[String],
+) -> Result<Option<Vec<Content>>> {
+    if ids.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let Some(parts) = slide_parts(package, main, ids)? else {
+        return Ok(None);
+    };
+    let mut known: HashMap<usize, Content> = HashMap::new();
+    let mut slides = Vec::with_capacity(parts.len());
+    for part in parts {
+        let Some(index) = part else { return Ok(None) };
+        if let Some(content) = known.get(&index) {
+            slides.push(content.clone());
+            continue;
+        }
+        let Some(content) = unless_damaged(content(package, package.entry(index)))? else {
+            return Ok(None);
+        };
+        slides.push(content.clone());
+        known.insert(index, content);
+    }
+    Ok(Some(slides))
+}
+
+/// A title is the text of the first shape whose placeholder is of the kind `title` or `ctrTitle`
+/// (19.7.10). Paragraphs and line breaks are joined with a space.
+fn content(package: &Package<'_>, slide: Entry<'_>) -> Result<Content> {
+    let mut content = Content::default();
+    let mut shape = None;
+    let mut is_title = false;
+    let mut in_text = None;
+    package.scan(slide, &mut |xml, token| {
+        let depth = xml.depth();
+        match token {
+            Token::Open(tag) => match (xml.ns(&tag), tag.local()) {
+                (Ns::Presentation, "sp") => {
+                    shape = Some(depth);
+                    is_title = false;
+                }
+                (Ns::Presentation, "ph") if shape.is_some() && content.title.is_empty() => {
+                    is_title = matches!(
+                        tag.attribute("type")?.as_deref(),
+                        Some("title" | "ctrTitle")
+                    );
+                }
+                (Ns::Presentation, "transition") => content.has_transition = true,
+                (Ns::Drawing, "t") if is_title => in_text = Some(depth),
+                (Ns::Drawing, "br" | "p") if is_title && !content.title.is_empty() => {
+                    content.title.push(' ');
+                }
+                _ => {}
+            },
+            Token::Close => {
+                if in_text.is_some_and(|at| at > depth) {
+                    in_text = None;
+                }
+                if shape.is_some_and(|at| at > depth) {
+                    shape = None;
+                    is_title = false;
+                }
+            }
+            Token::Text(text) if in_text.is_some() && content.title.len() < MAX_TITLE => {
+                content.title.push_str(&text);
+            }
+            Token::Reference if in_text.is_some() => {
+                return Err(ProbeError::malformed("an entity is not defined"));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    content.title = content.title.trim().to_owned();
+    Ok(content)
 }
 
 /// Reads as much of a slide as its start tag takes (`show`, 19.3.1.38).

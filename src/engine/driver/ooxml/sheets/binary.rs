@@ -1,7 +1,7 @@
 //! The workbook part and the shared strings of binary workbooks ([MS-XLSB] 2.1.7.62 and 2.1.7.48).
 
 use super::biff12::{Records, wide_string};
-use super::{Sheets, Workbook};
+use super::{Sheets, Visibility, Workbook};
 use crate::engine::budget::Meter;
 use crate::engine::error::Result;
 
@@ -29,18 +29,18 @@ pub(in super::super) fn workbook(bytes: &[u8], meter: &Meter) -> Result<Workbook
         }
         let Ok(record) = record else { break };
         match record.kind {
-            BUNDLE_SHEET => {
-                sheets.count += 1;
-                match bundle_sheet(record.data) {
-                    Some((hidden, name)) => {
-                        sheets.hidden += u64::from(hidden);
-                        if let Some(names) = &mut names {
-                            names.push(name);
-                        }
+            BUNDLE_SHEET => match bundle_sheet(record.data) {
+                Some((visibility, name)) => {
+                    sheets.count(visibility);
+                    if let Some(names) = &mut names {
+                        names.push(name);
                     }
-                    None => names = None,
                 }
-            }
+                None => {
+                    sheets.count(Visibility::Visible);
+                    names = None;
+                }
+            },
             END_BUNDLE_SHEETS => {
                 workbook.sheets = Some(Sheets {
                     names: names.take(),
@@ -58,13 +58,18 @@ pub(in super::super) fn workbook(bytes: &[u8], meter: &Meter) -> Result<Workbook
     Ok(workbook)
 }
 
-/// Whether a sheet is hidden or very hidden, and its name (`BrtBundleSh`, 2.4.304).
-fn bundle_sheet(data: &[u8]) -> Option<(bool, String)> {
+/// Whether a sheet is shown, and its name (`BrtBundleSh`, 2.4.304).
+fn bundle_sheet(data: &[u8]) -> Option<(Visibility, String)> {
     let (state, mut rest) = data.split_at_checked(8)?;
     let state = u32::from_le_bytes(state[..4].try_into().ok()?);
     let _relationship = wide_string(&mut rest)?;
     let name = wide_string(&mut rest)?;
-    Some((matches!(state, 1 | 2), name))
+    let visibility = match state {
+        1 => Visibility::Hidden,
+        2 => Visibility::VeryHidden,
+        _ => Visibility::Visible,
+    };
+    Some((visibility, name))
 }
 
 /// Counts the strings of a shared string part. `None` when it does not end as it should.
