@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::escape_line_breaks;
 use super::{Envelope, ErrorCode};
 
 /// Longest reply in bytes, without its line feed. The built-in engine keeps to it, and a child that
@@ -104,7 +105,7 @@ impl Reply {
             return Err(ReplyError::OtherInput);
         }
         Ok(Self {
-            json: text.into(),
+            json: escape_line_breaks(text).into(),
             head: wire.head()?,
             _held: None,
         })

@@ -4,7 +4,9 @@
 //! type or value is an `MCP_INVALID_ARGUMENT` envelope that names the field, the value and what is
 //! accepted, so that a model can correct itself.
 
-use rmcp::model::{ErrorData, JsonObject};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{CallToolResult, ErrorData, JsonObject};
 use serde_json::{Value, json};
 
 use super::text::{excerpt, nearest, quoted};
@@ -20,6 +22,32 @@ pub(super) const LONGEST_FORMAT: usize = 32;
 #[derive(Debug)]
 pub(super) struct Arguments {
     map: JsonObject,
+    notes: Notes,
+}
+
+/// What was understood in another way than it was sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    fn add(&self, note: String) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(note);
+    }
+
+    /// The result with the notes in its `_meta`, where they are no part of the answer.
+    pub(super) fn attach(&self, mut result: CallToolResult) -> CallToolResult {
+        let notes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if !notes.is_empty() {
+            result
+                .meta
+                .get_or_insert_default()
+                .insert("deckprobe/reinterpreted".into(), json!(notes));
+        }
+        result
+    }
 }
 
 impl Arguments {
@@ -31,14 +59,21 @@ impl Arguments {
         tool: &str,
         accepted: &[&str],
         arguments: Option<JsonObject>,
+        notes: Notes,
     ) -> Result<Self, ErrorData> {
-        let map = arguments.unwrap_or_default();
+        let mut map = arguments.unwrap_or_default();
         let unknown: Vec<&String> = map
             .keys()
             .filter(|key| !accepted.contains(&key.as_str()))
             .collect();
         if unknown.is_empty() {
-            return Ok(Self { map });
+            map.retain(|key, value| {
+                if value.is_null() {
+                    notes.add(format!("{key}: null was taken as absent"));
+                }
+                !value.is_null()
+            });
+            return Ok(Self { map, notes });
         }
         let first = || unknown.iter().take(NAMED);
         let mut named: Vec<String> = first().map(|key| name_unknown(key, accepted)).collect();
@@ -74,7 +109,7 @@ impl Arguments {
         most: usize,
     ) -> Result<Option<Vec<String>>, Envelope> {
         let accepts = "an array of strings";
-        let items = match self.map.remove(field) {
+        let items = match self.take(field, "an array", Value::is_array) {
             None => return Ok(None),
             Some(Value::Array(items)) => items,
             Some(other) => return Err(wrong(field, &other, accepts)),
@@ -111,10 +146,52 @@ impl Arguments {
 
     /// An object, as its members.
     pub(super) fn object(&mut self, field: &str) -> Result<Option<JsonObject>, Envelope> {
-        match self.map.remove(field) {
+        match self.take(field, "an object", Value::is_object) {
             None => Ok(None),
             Some(Value::Object(map)) => Ok(Some(map)),
             Some(other) => Err(wrong(field, &other, "an object")),
+        }
+    }
+
+    /// A whole number of at least `least`.
+    pub(super) fn number(&mut self, field: &str, least: u64) -> Result<Option<usize>, Envelope> {
+        let Some(value) = self.map.remove(field) else {
+            return Ok(None);
+        };
+        let accepts = format!("a whole number of at least {least}");
+        let number = if least == 0 && value == json!(0) {
+            0
+        } else {
+            positive(field, &value).map_err(|_| wrong(field, &value, &accepts))?
+        };
+        if number < least {
+            return Err(wrong(field, &value, &accepts));
+        }
+        Ok(Some(usize::try_from(number).unwrap_or(usize::MAX)))
+    }
+
+    /// Takes a word that is handled apart from the others of its field.
+    pub(super) fn take_word(&mut self, field: &str, word: &str) -> bool {
+        let is_it = self.map.get(field).is_some_and(|value| value == word);
+        if is_it {
+            self.map.remove(field);
+        }
+        is_it
+    }
+
+    /// A value; one of the wanted kind that was sent as JSON text is understood.
+    fn take(&mut self, field: &str, kind: &str, is_kind: fn(&Value) -> bool) -> Option<Value> {
+        let value = self.map.remove(field)?;
+        let Value::String(text) = &value else {
+            return Some(value);
+        };
+        match serde_json::from_str::<Value>(text) {
+            Ok(parsed) if is_kind(&parsed) => {
+                self.notes
+                    .add(format!("{field}: JSON text was taken as {kind}"));
+                Some(parsed)
+            }
+            _ => Some(value),
         }
     }
 
@@ -207,7 +284,10 @@ mod tests {
         let Value::Object(map) = value else {
             panic!("an object is needed")
         };
-        Arguments { map }
+        Arguments {
+            map,
+            notes: Notes::default(),
+        }
     }
 
     #[test]
@@ -216,7 +296,7 @@ mod tests {
         let Value::Object(map) = json!({"path": "a", "Target": [], "zzz": 1}) else {
             unreachable!()
         };
-        let error = Arguments::new("probe", &accepted, Some(map)).unwrap_err();
+        let error = Arguments::new("probe", &accepted, Some(map), Notes::default()).unwrap_err();
         assert_eq!(error.code.0, -32602);
         for part in [
             "probe: unknown argument",

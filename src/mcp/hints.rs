@@ -9,6 +9,8 @@ use crate::contract::{ErrorCode, Reply};
 pub(super) struct Context<'a> {
     /// The name of the document, for its extension.
     pub(super) document: Option<&'a str>,
+    /// What the caller most likely meant; empty when that is not known.
+    pub(super) meant: &'a str,
     /// Most paths in a batch.
     pub(super) max_batch: usize,
 }
@@ -21,7 +23,7 @@ pub(super) fn hint(reply: &Reply, context: Context<'_>) -> String {
             .into();
     };
     let advice = match code {
-        Code::UnsupportedTarget => return format!("Hint: {}", targets(context)),
+        Code::UnsupportedTarget => return format!("Hint: {}{}", context.meant, targets(context)),
         Code::McpBatchTooLarge => {
             let most = context.max_batch;
             return format!("Hint: split the paths into batches of at most {most}.");
@@ -82,16 +84,17 @@ pub(super) fn hint(reply: &Reply, context: Context<'_>) -> String {
     format!("Hint: {advice}")
 }
 
+/// The format that a document's name says it has. A name cannot put anything else into a message.
+pub(super) fn format_of(document: &str) -> Option<String> {
+    let extension = Path::new(document).extension()?.to_str()?;
+    let plain = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (plain && extension.len() <= 8).then(|| extension.to_ascii_lowercase())
+}
+
 fn targets(context: Context<'_>) -> String {
-    let extension = context
-        .document
-        .and_then(|name| Path::new(name).extension())
-        .and_then(std::ffi::OsStr::to_str)
-        .filter(|text| text.len() <= 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    match extension {
+    match context.document.and_then(format_of) {
         Some(format) => format!(
-            "call list_targets with format \"{}\" for the names it has and the level that each needs.",
-            format.to_ascii_lowercase()
+            "call list_targets with format \"{format}\" for the names it has and the level that each needs."
         ),
         None => {
             "call list_targets with the document's format for the names it has and the level that each \
@@ -110,6 +113,7 @@ mod tests {
         let reply = Reply::from_envelope(&Envelope::new(code, "m"), "2.4.0");
         let context = Context {
             document: Some(document),
+            meant: "",
             max_batch: 64,
         };
         hint(&reply, context)

@@ -119,6 +119,14 @@ impl RawJson {
         Self::with_text(json.clone(), json)
     }
 
+    /// The same without indenting it, for callers that count characters.
+    pub(super) fn compact(json: JsonText) -> Self {
+        Self {
+            text: json.clone(),
+            structured: json,
+        }
+    }
+
     /// A text block that differs from the structured content.
     pub(super) fn with_text(text: JsonText, structured: JsonText) -> Self {
         let text = if text.len() < INDENT_BELOW {

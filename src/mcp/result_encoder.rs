@@ -34,6 +34,11 @@ impl ResultEncoder {
         self.attach(CallToolResult::success(Vec::new()), RawJson::new(json))
     }
 
+    /// The same, not indented.
+    pub(super) fn compact_success(&self, json: JsonText) -> CallToolResult {
+        self.attach(CallToolResult::success(Vec::new()), RawJson::compact(json))
+    }
+
     /// An error: the envelope as `structuredContent`, the envelope with the hint as the first text block,
     /// since some clients show only that one, and the hint as the second.
     pub(super) fn error(&self, reply: &Reply, hint: String) -> CallToolResult {

@@ -86,7 +86,7 @@ fn wrong_type_or_value_is_an_error_result_that_names_the_field() {
     };
     let cases = [
         (json!({}), "path is missing"),
-        (json!({"path": null}), "path: got null"),
+        (json!({"path": null}), "path is missing"),
         (json!({"path": 7}), "path: got the number 7"),
         (json!({"path": ""}), "path is empty"),
         (json!({"path": "a\u{0}b"}), "NUL"),

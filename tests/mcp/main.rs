@@ -33,6 +33,7 @@ mod replicas;
 mod roots;
 mod sdk_client;
 mod surface;
+mod tokens;
 #[cfg(target_os = "linux")]
 mod transports;
 mod wire;

@@ -4,6 +4,8 @@ use rmcp::RoleServer;
 use rmcp::model::{JsonRpcMessage, JsonRpcResponse, ServerResult};
 use rmcp::service::TxJsonRpcMessage;
 
+use crate::contract::escape_line_breaks;
+
 use super::super::raw_json::{RawJson, ResponseChunks};
 
 /// One message on its way out.
@@ -36,7 +38,8 @@ impl Outgoing {
                 Ok(Self::Raw(Some(ResponseChunks::new(&id, result, json)?)))
             }
             (message, _) => {
-                let mut line = serde_json::to_vec(&message)?;
+                let line = serde_json::to_string(&message)?;
+                let mut line = escape_line_breaks(&line).into_owned().into_bytes();
                 line.push(b'\n');
                 Ok(Self::Line(Some(line)))
             }

@@ -22,5 +22,5 @@ pub(super) const TOOL: ToolRow = ToolRow {
 async fn handle(call: &Call<'_>, _arguments: Arguments) -> Result<CallToolResult, CallError> {
     let supervisor = &call.services.supervisor;
     let answer = supervisor.introspect(&Introspection::Formats).await;
-    Ok(call.report(&answer).await)
+    Ok(call.report(&answer))
 }

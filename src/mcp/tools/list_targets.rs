@@ -54,7 +54,7 @@ async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolRes
                 .map_err(|envelope| Reply::from_envelope(&envelope, &supervisor.tool_version()))
         });
     }
-    Ok(call.report(&answer).await)
+    Ok(call.report(&answer))
 }
 
 #[derive(Deserialize)]

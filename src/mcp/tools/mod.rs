@@ -3,12 +3,15 @@
 //! To add a tool, write its file with a [`ToolRow`] and put the row into [`TOOLS`]. Listing, argument
 //! keys, dispatch, metrics and errors follow from the row.
 
+mod fit;
 mod inline;
 mod list_formats;
 mod list_targets;
 mod options;
 mod probe;
 mod probe_batch;
+mod suggest;
+mod table;
 mod tool;
 
 use std::time::Instant;
@@ -19,7 +22,7 @@ use rmcp::service::RequestContext;
 use serde_json::json;
 
 use self::tool::{Call, CallError, ToolRow};
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Notes};
 use super::result_encoder::ResultEncoder;
 use super::services::{Services, ToolSettings};
 use super::text::quoted;
@@ -81,14 +84,21 @@ impl ToolSet {
             context,
         };
         let started = Instant::now();
-        let outcome = match Arguments::new(tool.row.name, &tool.accepts, request.arguments) {
+        let notes = Notes::default();
+        let arguments = Arguments::new(
+            tool.row.name,
+            &tool.accepts,
+            request.arguments,
+            notes.clone(),
+        );
+        let outcome = match arguments {
             Ok(arguments) => (tool.row.handler)(&call, arguments).await,
             Err(error) => Err(error.into()),
         };
         let outcome = match outcome {
-            Ok(result) => Ok(result),
+            Ok(result) => Ok(notes.attach(result)),
             Err(CallError::Protocol(error)) => Err(error),
-            Err(CallError::Result(envelope)) => Ok(call.refused(&envelope).await),
+            Err(CallError::Result(envelope)) => Ok(notes.attach(call.refused(&envelope))),
         };
         count(tool.row.name, &outcome, started);
         outcome

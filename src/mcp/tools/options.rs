@@ -12,6 +12,9 @@ const MAX_TARGETS: usize = 256;
 const LEVELS: &[&str] = &["header", "metadata", "deep"];
 const CONFIDENCES: &[&str] = &["low", "medium", "high", "exact"];
 const VIEWS: &[&str] = &["report", "values"];
+const BATCH_VIEWS: &[&str] = &["report", "values", "table"];
+/// Smallest answer that can be asked for, in characters.
+const LEAST_CHARS: u64 = 500;
 const LIMITS: &[&str] = &[
     "max_physical_bytes",
     "max_expanded_bytes",
@@ -20,7 +23,7 @@ const LIMITS: &[&str] = &[
 ];
 
 /// The shared arguments, with their schemas.
-pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
+pub(super) fn fields(default_view: View) -> [(&'static str, Value); 6] {
     let limit = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
     let targets = json!({
         "type": "array",
@@ -39,10 +42,19 @@ pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
         "type": "string", "enum": CONFIDENCES, "default": "high",
         "description": "Weakest evidence that counts. Results below it are listed as unresolved.",
     });
+    let (views, table) = match default_view {
+        View::Values => (BATCH_VIEWS, " table: one row a document, fewest tokens."),
+        _ => (VIEWS, ""),
+    };
     let view = json!({
-        "type": "string", "enum": VIEWS, "default": default_view.as_str(),
-        "description": "report: values with evidence, confidence and cost. values: just target and \
-            value.",
+        "type": "string", "enum": views, "default": default_view.as_str(),
+        "description": format!(
+            "report: values with evidence, confidence and cost. values: target and value.{table}"
+        ),
+    });
+    let max_chars = json!({
+        "type": "integer", "minimum": LEAST_CHARS,
+        "description": "Cuts the answer at a whole value and says how to get the rest. Default: no limit.",
     });
     let budget = json!({
         "type": "object",
@@ -54,7 +66,6 @@ pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
             "timeout_ms": limit("Most milliseconds, checked by the engine itself. The server's own \
                 deadline stands above it."),
         },
-        "additionalProperties": false,
     });
     [
         ("targets", targets),
@@ -62,6 +73,7 @@ pub(super) fn fields(default_view: View) -> [(&'static str, Value); 5] {
         ("min_confidence", min_confidence),
         ("view", view),
         ("budget", budget),
+        ("max_chars", max_chars),
     ]
 }
 
@@ -73,8 +85,12 @@ pub(super) fn read(
     let targets = arguments.strings("targets", MAX_TARGETS)?;
     let level = arguments.word("level", LEVELS, |word| word.parse::<Level>().ok())?;
     let confidence = arguments.word("min_confidence", CONFIDENCES, parse_confidence)?;
+    let views = match default_view {
+        View::Values => BATCH_VIEWS,
+        _ => VIEWS,
+    };
     // The engine's command line accepts more words than this surface.
-    let view = arguments.word("view", VIEWS, |word| match word {
+    let view = arguments.word("view", views, |word| match word {
         "report" => Some(View::Report),
         "values" => Some(View::Values),
         _ => None,
@@ -90,6 +106,11 @@ pub(super) fn read(
                 .with_view(view.unwrap_or(default_view))
         })
         .and_then(|options| Ok(options.with_budget(read_budget(&budget)?)))
+}
+
+/// Reads `max_chars`.
+pub(super) fn read_max_chars(arguments: &mut Arguments) -> Result<Option<usize>, Envelope> {
+    arguments.number("max_chars", LEAST_CHARS)
 }
 
 /// Reads `target_confidence`, which only `probe` has.
@@ -121,10 +142,10 @@ pub(super) fn read_target_confidence(
 pub(super) fn target_confidence_schema() -> Value {
     json!({
         "type": "object",
-        "additionalProperties": {"type": "string", "enum": CONFIDENCES},
-        "maxProperties": MAX_TARGETS,
-        "description": "Weakest evidence for single targets, by name. Each must be among the requested \
-            targets.",
+        // One target stands for all: hosts refuse an object without properties.
+        "properties": {"page_count": {"type": "string", "enum": CONFIDENCES}},
+        "description": "Weakest evidence for single targets: any requested target name, with low, medium, \
+            high or exact.",
     })
 }
 
@@ -134,7 +155,7 @@ fn parse_confidence(word: &str) -> Option<Confidence> {
 
 fn read_budget(members: &serde_json::Map<String, Value>) -> Result<Budget, Envelope> {
     let mut budget = Budget::default();
-    for (key, value) in members {
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let field = format!("budget.{}", excerpt(key));
         let slot = match key.as_str() {
             "max_physical_bytes" => &mut budget.max_physical_bytes,

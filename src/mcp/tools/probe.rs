@@ -7,10 +7,12 @@ use rmcp::model::CallToolResult;
 use serde_json::json;
 
 use super::super::arguments::{Arguments, invalid};
+use super::super::hints::{Context, format_of};
 use super::super::progress::{Progress, State};
+use super::super::raw_json::JsonText;
 use super::tool::{Call, CallError, Input, ToolRow};
-use super::{inline, options};
-use crate::contract::{ProbeOptions, Record, Reply, View};
+use super::{fit, inline, options, suggest};
+use crate::contract::{ErrorCode, ProbeOptions, Record, Reply, View};
 
 /// Time between two progress notifications of one probe.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -47,6 +49,7 @@ pub(super) const TOOL: ToolRow = ToolRow {
 };
 
 async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolResult, CallError> {
+    let max_chars = options::read_max_chars(&mut arguments)?;
     let options = options::read(&mut arguments, View::Report)?;
     let options = options::read_target_confidence(&mut arguments, options)?;
     let record = match call.services.settings.inline_bytes {
@@ -60,11 +63,36 @@ async fn handle(call: &Call<'_>, mut arguments: Arguments) -> Result<CallToolRes
         }
     };
     let reply = with_heartbeat(call, &record, &options).await;
-    Ok(if reply.is_error() {
-        call.failed(&reply, record.display_name()).await
-    } else {
-        call.encoder.success((&reply).into())
-    })
+    if reply.is_error() {
+        return Ok(failed(call, &reply, &record, &options).await);
+    }
+    let Some(most) = max_chars else {
+        return Ok(call.encoder.success((&reply).into()));
+    };
+    let cut = fit::report(reply.json(), most);
+    let json = cut.map_or_else(|| (&reply).into(), JsonText::from);
+    Ok(call.encoder.compact_success(json))
+}
+
+async fn failed(
+    call: &Call<'_>,
+    reply: &Reply,
+    record: &Record,
+    options: &ProbeOptions,
+) -> CallToolResult {
+    let document = record.display_name();
+    let meant = match (reply.effective_code(), document.and_then(format_of)) {
+        (Some(ErrorCode::UnsupportedTarget | ErrorCode::InvalidRequest), Some(format)) => {
+            suggest::targets(call.services, &format, options).await
+        }
+        _ => String::new(),
+    };
+    let context = Context {
+        document,
+        meant: &meant,
+        ..Context::default()
+    };
+    call.failed(reply, context)
 }
 
 /// Probes, and sends a heartbeat to a client that asked for progress.

@@ -78,15 +78,13 @@ impl Input {
     }
 
     fn schema(self) -> Arc<JsonObject> {
-        if self.names.is_empty() {
-            return object(json!({"type": "object", "additionalProperties": false}));
+        // `properties` is always there and `additionalProperties` never: the converters of common hosts
+        // fail on the opposite. Unknown keys are refused all the same.
+        let mut schema = json!({"type": "object", "properties": self.properties});
+        if !self.required.is_empty() {
+            schema["required"] = json!(self.required);
         }
-        object(json!({
-            "type": "object",
-            "properties": self.properties,
-            "required": self.required,
-            "additionalProperties": false,
-        }))
+        object(schema)
     }
 }
 
@@ -125,26 +123,27 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The result for an error reply, with a hint that fits the document.
-    pub(super) async fn failed(&self, reply: &Reply, document: Option<&str>) -> CallToolResult {
+    /// The result for an error reply, with a hint that fits the document and the targets.
+    pub(super) fn failed(&self, reply: &Reply, context: Context<'_>) -> CallToolResult {
+        let max_batch = self.services.settings.max_batch;
         let context = Context {
-            document,
-            max_batch: self.services.settings.max_batch,
+            max_batch,
+            ..context
         };
         self.encoder.error(reply, hints::hint(reply, context))
     }
 
     /// The result for a call that was refused before anything was probed.
-    pub(super) async fn refused(&self, envelope: &Envelope) -> CallToolResult {
+    pub(super) fn refused(&self, envelope: &Envelope) -> CallToolResult {
         let reply = Reply::from_envelope(envelope, &self.services.supervisor.tool_version());
-        self.failed(&reply, None).await
+        self.failed(&reply, Context::default())
     }
 
     /// An introspection report, or the error result that says why there is none.
-    pub(super) async fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
+    pub(super) fn report(&self, answer: &Result<Arc<str>, Reply>) -> CallToolResult {
         match answer {
             Ok(json) => self.encoder.success(json.into()),
-            Err(reply) => self.failed(reply, None).await,
+            Err(reply) => self.failed(reply, Context::default()),
         }
     }
 }
