@@ -93,18 +93,18 @@ pub async fn serve_http(config: &Config, settings: &HttpSettings) -> ExitCode {
     }
 }
 
-/// The origins of our own page: on this machine under its loopback names, elsewhere under the names by
-/// which clients come, directly or through a proxy that adds TLS.
+/// The origins of our own page: on this machine under its loopback names and port, elsewhere under the
+/// names by which clients come, directly or through a proxy that adds TLS.
 fn own_origins(address: SocketAddr, hosts: &[String]) -> Vec<String> {
-    let port = address.port();
-    let loopback = ["localhost", "127.0.0.1", "[::1]"];
-    let local = loopback.map(|host| format!("http://{host}:{port}"));
-    let local = local.into_iter().filter(|_| address.ip().is_loopback());
-    let named = hosts.iter().flat_map(|host| {
-        let schemes = ["http", "https"];
-        schemes.map(|scheme| format!("{scheme}://{host}"))
-    });
-    local.chain(named).collect()
+    if address.ip().is_loopback() {
+        let port = address.port();
+        let names = ["localhost", "127.0.0.1", "[::1]"];
+        return names.map(|host| format!("http://{host}:{port}")).into();
+    }
+    let schemes = ["http", "https"].into_iter();
+    let origins =
+        schemes.flat_map(|scheme| hosts.iter().map(move |host| format!("{scheme}://{host}")));
+    origins.collect()
 }
 
 fn router(
