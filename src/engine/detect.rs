@@ -50,12 +50,11 @@ pub(crate) fn route(source: &Source, extension: Option<&str>, level: Level) -> R
         return Err(ProbeError::unsupported_format(format_args!(".{extension}")));
     };
     let driver = profile.driver().row();
-    let head_bytes = match driver.container {
-        Container::Pdf => super::container::pdf::head_len(source, level),
-        Container::Cfb => HEAD_BYTES,
-        Container::Zip | Container::Other => ZIP_HEAD_BYTES,
+    let head = match driver.container {
+        Container::Pdf => super::container::pdf::read_start(source, level)?,
+        Container::Cfb => source.read_head(HEAD_BYTES)?,
+        Container::Zip | Container::Other => source.read_head(ZIP_HEAD_BYTES)?,
     };
-    let head = source.read_head(head_bytes)?;
     let found = container(head);
     // Excel up to version 4, and some exporters, write the workbook stream without a container.
     let is_bare_workbook = profile == Profile::Xls && super::driver::legacy::is_bare_workbook(head);

@@ -18,12 +18,17 @@ pub(crate) struct Header<'p> {
 }
 
 impl<'p> Header<'p> {
-    /// Bytes at the start of a file that are read to find the header, which may begin at any of the
+    /// Bytes at the start of a file that can hold the header, which may begin at any of the
     /// first 1024 bytes (ISO 32000-1, annex H, note 13).
     pub(crate) const WITHIN: usize = Self::LAST_START + 1 + MARK.len() + MAX_VERSION;
 
     /// The last offset at which the header may begin.
     const LAST_START: usize = 1023;
+
+    /// Whether these first bytes hold the header and its version to the end.
+    pub(super) fn is_whole_in(head: &[u8]) -> bool {
+        Header::find(head).is_some_and(|header| header.at + MARK.len() + MAX_VERSION <= head.len())
+    }
 
     /// Finds the header in the first bytes of a file.
     pub(crate) fn find(head: &'p [u8]) -> Option<Self> {

@@ -32,4 +32,4 @@ pub(crate) use header::{Header, Linearization};
 pub(crate) use loading::Loaded;
 pub(crate) use object::{Dict, Name, Object, Ref};
 pub(crate) use parser::MAX_DEPTH;
-pub(crate) use store::head_len;
+pub(crate) use store::read_start;

@@ -30,14 +30,23 @@ fn block_len(source: &Source, level: Level) -> u64 {
     }
 }
 
-/// How much of the start of a file is worth reading when its signature is looked at: the first block,
-/// which is the whole of a small file; or what the header needs where that is more, or a budget is tight.
-pub(crate) fn head_len(source: &Source, level: Level) -> usize {
+/// The start of a file, as much of it as shows where the header is: the first block, which is the whole
+/// of a small file, or a kilobyte where that is more or a budget is tight. Only a file whose header
+/// begins at the very end of its first kilobyte costs another read.
+pub(crate) fn read_start(source: &Source, level: Level) -> Result<&[u8]> {
+    const USUAL: usize = 1024;
     let budget = source.meter().limits().physical_bytes;
-    if budget < 2 * SMALL {
-        return Header::WITHIN;
+    let block = usize::try_from(block_len(source, level)).unwrap_or(USUAL);
+    let len = if budget < 2 * SMALL {
+        USUAL
+    } else {
+        block.max(USUAL)
+    };
+    let head = source.read_head(len)?;
+    if head.len() as u64 == source.size() || Header::is_whole_in(head) {
+        return Ok(head);
     }
-    usize::try_from(block_len(source, level)).map_or(Header::WITHIN, |len| len.max(Header::WITHIN))
+    Ok(source.keep(source.read_range(0, Header::WITHIN as u64)?))
 }
 
 /// How often all bytes of a document may be parsed or copied, before it is one that leads to the same

@@ -30,7 +30,7 @@ use self::version::Version;
 use super::{Driver, Probe};
 use crate::contract::Confidence::Exact;
 use crate::engine::catalogue::{PathId, Target};
-use crate::engine::container::pdf::{Document, Header, Settings};
+use crate::engine::container::pdf::{Document, Header, Settings, read_start};
 use crate::engine::error::{ProbeError, Result};
 use crate::engine::findings::Findings;
 
@@ -45,7 +45,7 @@ pub(crate) struct Pdf<'p> {
 
 impl<'p> Driver<'p> for Pdf<'p> {
     fn open(probe: &'p Probe<'p>) -> Result<Self> {
-        let head = probe.source.read_head(Header::WITHIN)?;
+        let head = read_start(probe.source, probe.level)?;
         let header = Header::find(head).ok_or_else(|| {
             ProbeError::malformed("no PDF header within the first 1024 bytes of the file")
         })?;
