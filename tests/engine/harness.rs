@@ -128,14 +128,24 @@ pub(crate) fn container_for(profile: &str) -> (String, Vec<u8>) {
 
 const CFB_SIGNATURE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 
+/// Targets that look where the original does not: in embedded objects, and in fields of every part
+/// (docs/differences.md).
+const LOOKS_FURTHER: [&str; 3] = [
+    "security.active_content_risk",
+    "security.has_external_relationships",
+    "security.has_macros",
+];
+
 /// Checks on the documents of the shared corpus that these rows of the reference reports are about, that
-/// for 95 % of them no more bytes are read than the original engine read.
+/// for 95 % of them no more bytes are read than the original engine read for the same targets. At deep,
+/// `@all` includes targets of ours, which read parts that the original never opens, and so do the targets
+/// of [`LOOKS_FURTHER`].
 #[track_caller]
 pub(crate) fn assert_no_more_is_read(concerns: impl Fn(&Value) -> bool) {
     let Some(shared) = shared() else { return };
     for (golden, flags) in [
         ("metadata-default", &[][..]),
-        ("deep-all", &["-l", "d", "-t", "@all"]),
+        ("deep-all", &[]),
         ("header", &["-l", "h", "-t", "@header"]),
         (
             "exact-structure",
@@ -154,7 +164,14 @@ pub(crate) fn assert_no_more_is_read(concerns: impl Fn(&Value) -> bool) {
                 continue;
             };
             let path = row["path"].as_str().unwrap();
-            let report = engine.ask(&json!({ "path": shared.join("corpus").join(path) }));
+            let mut record = json!({ "path": shared.join("corpus").join(path) });
+            if golden == "deep-all" {
+                let results = row["report"]["results"].as_object().unwrap();
+                let mut targets: Vec<&str> = results.keys().map(String::as_str).collect();
+                targets.retain(|target| !LOOKS_FURTHER.contains(target));
+                record["options"] = json!({ "level": "deep", "targets": targets });
+            }
+            let report = engine.ask(&record);
             compared += 1;
             match bytes_of(&report) {
                 Some(ours) if ours > theirs => more.push(format!("{path}: {ours} > {theirs}")),

@@ -205,12 +205,23 @@ fn macros_inside_an_embedded_object_are_found_and_the_evidence_says_where() {
         ),
     ] {
         let package = Package::new("docx").part(name, content);
-        for flags in [&["-t", "has_macros"][..], &["-l", "d", "-t", "@all"]] {
-            let report = probe(flags, "a.docx", &package.build());
+        for targets in ["has_macros", "@all"] {
+            let report = probe(&["-l", "d", "-t", targets], "a.docx", &package.build());
             assert_values(&report, &[("security.has_macros", json!(true))]);
             let evidence = report["results"]["security.has_macros"].to_string();
             assert!(evidence.contains(name), "{evidence}");
         }
+        // Below deep the object is not opened, and the answer does not claim to know.
+        let report = probe(&["-t", "has_macros"], "a.docx", &package.build());
+        let shallow = &report["results"]["security.has_macros"];
+        assert_eq!(
+            (&shallow["value"], &shallow["confidence"]),
+            (&json!(false), &json!("high"))
+        );
+        assert!(
+            shallow["source"].to_string().contains("not read"),
+            "{shallow}"
+        );
     }
     let harmless =
         Package::new("docx").part("word/embeddings/sheet.xlsx", Package::new("xlsx").build());

@@ -12,9 +12,6 @@ use crate::engine::driver::vba;
 use crate::engine::error::Result;
 use crate::engine::source::Source;
 
-/// Largest object that is looked into below the deep level.
-const SMALL: u64 = 256 * 1024;
-
 /// Bytes of an object's native data in which a program is looked for.
 const NATIVE_HEAD: u64 = 8 * 1024;
 
@@ -48,31 +45,20 @@ pub(super) fn parts<'a>(package: &'a Package<'_>) -> impl Iterator<Item = Entry<
         .map(|(entry, _)| entry)
 }
 
-/// Looks for macros in embedded objects: in all of them at deep, else in small ones.
+/// Looks for macros in embedded objects. Below deep none is opened, as they are often larger than all
+/// else that is read.
 ///
 /// # Errors
 /// Budget errors.
 pub(super) fn macros(package: &Package<'_>, deep: bool) -> Result<Macros> {
     let mut unread = false;
     for part in parts(package) {
-        // What these extensions stand for is free of macros, and opened as such.
-        let is_plain = [".xlsx", ".docx", ".pptx"]
-            .iter()
-            .any(|plain| ends_ignore_case(part.name(), plain));
-        if !deep && is_plain {
-            continue;
-        }
-        if part.size()
-            > if deep {
-                package.meter().expanded_left()
-            } else {
-                SMALL
-            }
-        {
+        if !deep {
+            // What these extensions stand for is free of macros, and opened as such.
+            unread |= !has_extension(&part, &[".xlsx", ".docx", ".pptx"]);
+        } else if part.size() > package.meter().expanded_left() {
             unread = true;
-            continue;
-        }
-        if read(package, part)?.macros {
+        } else if read(package, part)?.macros {
             return Ok(Macros::In(part.name().to_owned()));
         }
     }
@@ -81,6 +67,11 @@ pub(super) fn macros(package: &Package<'_>, deep: bool) -> Result<Macros> {
     } else {
         Macros::Nowhere
     })
+}
+
+fn has_extension(part: &Entry<'_>, extensions: &[&str]) -> bool {
+    let mut extensions = extensions.iter();
+    extensions.any(|extension| ends_ignore_case(part.name(), extension))
 }
 
 /// What embedded objects add to the risk.
