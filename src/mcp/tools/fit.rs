@@ -14,6 +14,7 @@ pub(super) fn report(report: &str, most: usize) -> Option<String> {
         return None;
     }
     let mut report: Value = serde_json::from_str(report).ok()?;
+    drop_long_diagnostics(&mut report, most);
     let mut length = report.to_string().len() + NOTE;
     let mut omitted = Vec::new();
     for member in ["values", "results"] {
@@ -32,11 +33,6 @@ pub(super) fn report(report: &str, most: usize) -> Option<String> {
             omitted.push(last);
         }
     }
-    if length > most
-        && let Some(diagnostics) = report.get_mut("diagnostics")
-    {
-        *diagnostics = json!([]);
-    }
     omitted.reverse();
     let count = omitted.len();
     omitted.truncate(NAMED);
@@ -46,6 +42,23 @@ pub(super) fn report(report: &str, most: usize) -> Option<String> {
         "how": "ask for these targets in calls of their own, or raise max_chars",
     });
     Some(report.to_string())
+}
+
+/// Values come first: diagnostics, and what execution says of targets without a value, take at most a
+/// quarter of the room each.
+fn drop_long_diagnostics(report: &mut Value, most: usize) {
+    for member in [
+        "/diagnostics",
+        "/execution/unresolved_targets",
+        "/unresolved_targets",
+        "/piggyback_targets",
+    ] {
+        if let Some(list) = report.pointer_mut(member)
+            && list.to_string().len() > most / 4
+        {
+            *list = json!([]);
+        }
+    }
 }
 
 #[cfg(test)]
