@@ -88,10 +88,10 @@ fn every_failure_has_its_code_its_status_and_its_hint() {
     server.finish();
 }
 
-/// A real path that no JSON can carry is refused clearly, not handed to an engine in pieces.
+/// A real path that no JSON can carry is reached by the path that was asked for.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_real_path_that_is_not_utf8_is_told_to_be_unreadable() {
+fn link_to_a_name_that_is_not_utf8_is_probed_and_a_loop_of_links_is_unreadable() {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
     let desk = Desk::new();
@@ -102,11 +102,12 @@ fn a_real_path_that_is_not_utf8_is_told_to_be_unreadable() {
     symlink(&odd, desk.root().join("even.docx")).unwrap();
     symlink("around", desk.root().join("around")).unwrap();
     let mut server = Server::default();
-    for (name, part) in [("even.docx", "UTF-8"), ("around", "symbolic links")] {
-        let (code, message) = server.refusal("probe", json!({"path": desk.path(name)}));
-        assert_eq!(code, "MCP_PATH_UNREADABLE");
-        assert!(message.contains(part), "{message}");
-    }
+    let result = server.tool("probe", json!({"path": desk.path("even.docx")}));
+    let name = &result["structuredContent"]["input"]["display_name"];
+    assert_eq!(name, "even.docx", "{result}");
+    let (code, message) = server.refusal("probe", json!({"path": desk.path("around")}));
+    assert_eq!(code, "MCP_PATH_UNREADABLE");
+    assert!(message.contains("symbolic links"), "{message}");
     server.finish();
 }
 
