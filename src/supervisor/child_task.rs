@@ -22,7 +22,7 @@ use super::child::{Child, ChildLimits, ExchangeError, IdleEvent};
 use super::child_status::ChildStatus;
 use super::ending::{end, exit_soon};
 use super::failure::{Failure, FailureKind, StartError};
-use super::launcher::Applied;
+use super::launch_spec::Applied;
 use super::os;
 use super::ping::ping;
 use super::recycle::{Reason, RecycleLimits};

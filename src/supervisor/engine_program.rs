@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::contract::Profile;
 
-use super::launcher::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec, SpecPath};
+use super::launch_spec::{self, Applied, CHILD_MARK, Confinement, SUBCOMMAND, Spec, SpecPath};
 use super::os;
 use super::settings::{SandboxMode, Settings};
 use super::stderr_tail::StderrTail;
@@ -100,7 +100,7 @@ impl ResolvedEngine {
             let spec = serde_json::to_string(&self.spec(settings)).unwrap_or_default();
             command.args([SUBCOMMAND, &spec, "--"]);
             if builtin {
-                command.arg(launcher::BUILTIN);
+                command.arg(launch_spec::BUILTIN);
             } else {
                 command.arg(&self.file);
             }
@@ -184,7 +184,7 @@ pub fn check_sandbox(settings: &Settings) -> Result<Applied, String> {
     let spec = spec(settings, None, false);
     let spec = serde_json::to_string(&spec).unwrap_or_default();
     let output = std::process::Command::new(own_program(settings)?)
-        .args([SUBCOMMAND, &spec, "--", launcher::NOTHING])
+        .args([SUBCOMMAND, &spec, "--", launch_spec::NOTHING])
         .env_clear()
         .stdin(Stdio::null())
         .output()

@@ -11,7 +11,7 @@
 //! gives back what it held.
 //!
 //! Files, each using only those before it: `settings`, `recycle`, `failure`, `fair_queue`, `ledger`,
-//! `pool_state` (plain data) · `os`, `launcher`, `spawner`, `engine_program` (processes) · `pipes`,
+//! `pool_state` (plain data) · `launch_spec`, `os`, `launcher`, `spawner`, `engine_program` (processes) · `pipes`,
 //! `child`, `ping`, `ending`, `child_task` (one child) · `pool`, `place`, `breaker`, `starter` (places and
 //! starts) · `resolve`, `current_engine`, `introspection` (the engine) · `quarantine`, `failure_log`, `stats`,
 //! `dispatcher` (the way of a record) · `batch`, `drain`, `snapshot` · this facade.
@@ -31,6 +31,7 @@ mod failure_log;
 mod fair_queue;
 mod introspection;
 mod jitter;
+mod launch_spec;
 mod launcher;
 mod ledger;
 mod log_throttle;
@@ -67,7 +68,8 @@ pub use drain::{DrainSummary, Waiting};
 pub use engine_program::{EngineInfo, EngineKind, check_sandbox};
 pub use failure_log::FailureView;
 pub use introspection::Introspection;
-pub use launcher::{Applied, CHILD_MARK, intercept_launch};
+pub use launch_spec::{Applied, CHILD_MARK};
+pub use launcher::intercept_launch;
 pub use recycle::Reason;
 pub use settings::{EngineChoice, SandboxMode, Settings};
 pub use snapshot::{

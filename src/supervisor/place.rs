@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::child_task::{ChildEvents, ChildHandle};
 use super::ending::describe;
-use super::launcher::Applied;
+use super::launch_spec::Applied;
 use super::ledger::PlaceId;
 use super::log_throttle::LogThrottle;
 use super::pool::Pool;

@@ -13,7 +13,7 @@ use crate::contract::CONTRACT_VERSION;
 use super::engine_program::{
     Answer, EngineInfo, EngineKind, FileIdentity, ResolvedEngine, cannot_start, own_program,
 };
-use super::launcher::CHILD_MARK;
+use super::launch_spec::CHILD_MARK;
 use super::os;
 use super::settings::{EngineChoice, Settings};
 

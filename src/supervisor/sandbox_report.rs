@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::launcher::Applied;
+use super::launch_spec::Applied;
 use super::settings::SandboxMode;
 
 /// The latest report. A change is logged.

@@ -10,7 +10,7 @@ use super::child_status::ChildStatus;
 use super::dispatcher::Dispatcher;
 use super::engine_program::EngineInfo;
 use super::failure_log::FailureView;
-use super::launcher::Applied;
+use super::launch_spec::Applied;
 use super::pool::Pool;
 use super::settings::Settings;
 use super::stats::LatencyCounts;

@@ -15,7 +15,7 @@ use super::child_task::{ChildEvents, ChildHandle, ChildTask};
 use super::ending::{end, exit_soon};
 use super::engine_program::{Answer, ResolvedEngine};
 use super::failure::StartError;
-use super::launcher::Applied;
+use super::launch_spec::Applied;
 use super::ledger::PlaceId;
 use super::log_throttle::LogThrottle;
 use super::place::{Observers, OccupiedPlace};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use super::launcher::{Applied, MARK, Report};
+use super::launch_spec::{Applied, MARK, Report};
 
 /// Bytes of stderr that are kept.
 const KEPT: usize = 4096;

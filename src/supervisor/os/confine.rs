@@ -10,7 +10,7 @@ use landlock::{
 };
 use rustix::thread::CapabilitySet;
 
-use super::super::launcher::{Applied, Confinement, Spec};
+use super::super::launch_spec::{Applied, Confinement, Spec};
 use super::seccomp;
 
 /// What a dynamically linked engine reads before it starts: the loader and its libraries.

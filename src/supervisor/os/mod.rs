@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod confine;
+pub(super) mod path;
 #[cfg(unix)]
 mod raw;
 #[cfg(target_os = "linux")]

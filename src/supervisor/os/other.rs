@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 
 use tokio::process::{Child, Command};
 
-use super::super::launcher::{Applied, Spec};
+use super::super::launch_spec::{Applied, Spec};
 
 pub(in super::super) const HAS_LAUNCHER: bool = false;
 
@@ -116,10 +116,6 @@ pub(in super::super) fn is_executable(_path: &Path) -> bool {
 
 pub(in super::super) fn own_binary() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
-}
-
-pub(in super::super) fn path_from(bytes: Vec<u8>) -> std::path::PathBuf {
-    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 pub(in super::super) fn confine(_spec: &Spec) -> Result<Applied, String> {

@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::super::launcher::{SANDBOX_DEBUG, Spec};
+use super::super::launch_spec::{SANDBOX_DEBUG, Spec};
 use super::raw;
 
 type Failure = Box<dyn std::error::Error>;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 
-use super::super::launcher::{Applied, Spec};
+use super::super::launch_spec::{Applied, Spec};
 use super::raw;
 
 /// Whether children are started through our own binary (`launch`), which confines itself first.
@@ -274,12 +274,6 @@ pub(in super::super) fn own_binary() -> io::Result<std::path::PathBuf> {
         return Ok("/proc/self/exe".into());
     }
     std::env::current_exe()
-}
-
-/// A path from its bytes.
-pub(in super::super) fn path_from(bytes: Vec<u8>) -> std::path::PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    OsString::from_vec(bytes).into()
 }
 
 /// In the launcher: makes the process end with its parent, and confines it.
