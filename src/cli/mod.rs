@@ -70,7 +70,7 @@ fn engine_main(args: Vec<OsString>) -> ExitCode {
     engine::cli::main(args)
 }
 
-/// The configuration with the flags over it, tracing set up. Errors are told on stderr.
+/// The configuration with the flags over it, tracing set up. Errors are printed on stderr.
 fn configure(overrides: &Overrides) -> Result<Config, ExitCode> {
     let config = Config::from_env(overrides).map_err(|error| {
         complain(&error.to_string());

@@ -40,7 +40,7 @@ pub enum ErrorCode {
     McpBatchTooLarge,
     /// A record missed its deadline.
     McpTimeout,
-    /// The engine child died, spoke nonsense or could not start.
+    /// The engine process ended, broke the protocol or could not start.
     McpEngineFailure,
     /// The queue is full, or a call waited too long in it.
     McpOverloaded,
@@ -71,7 +71,7 @@ impl ErrorCode {
         Self::McpShuttingDown,
     ];
 
-    /// The code as it stands in `error.code`.
+    /// The code as printed in `error.code`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

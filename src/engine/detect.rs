@@ -94,7 +94,7 @@ pub(super) fn container(head: &[u8]) -> Container {
     }
 }
 
-/// The names that discovery takes, and the profile that each stands for (contract §1.7).
+/// The names that discovery takes, and the profile of each (contract §1.7).
 pub(crate) fn by_discovery_name(name: &str) -> Result<Profile> {
     let name = name.to_ascii_lowercase();
     let name = name.strip_prefix('.').unwrap_or(&name);

@@ -57,7 +57,7 @@ pub fn stream(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An IWA component, as it stands in the package.
+/// An IWA component, as stored in the package.
 pub fn iwa_component(bytes: &[u8]) {
     iwa::fuzz(bytes);
 }

@@ -170,7 +170,7 @@ pub(crate) struct DriverSpec {
     /// `support` of the discovery output.
     pub(crate) support: &'static str,
     pub(crate) options: &'static [OptionSpec],
-    /// A name that discovery takes, and the profile that it stands for.
+    /// A name that discovery takes, and the profile that it names.
     pub(crate) alias: Option<(&'static str, &'static str)>,
     /// Another name under which the driver's formats can be asserted.
     pub(crate) group: Option<&'static str>,
@@ -388,7 +388,7 @@ impl PathRow {
 impl PathId {
     pub(super) const COUNT: usize = Self::ALL.len();
 
-    /// The id as it stands in reports.
+    /// The id as printed in reports.
     pub(crate) const fn name(self) -> &'static str {
         self.row().name
     }

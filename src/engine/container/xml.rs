@@ -1,7 +1,7 @@
 //! Reading XML parts: decoded to UTF-8, pulled token by token, namespaces resolved, nothing expanded.
 //!
 //! Entities other than the five of XML itself are never looked up, so there is nothing that could
-//! grow or reach out: what such a reference stands for is not known.
+//! grow or reach out: what such a reference expands to is not known.
 //!
 //! A scanner of our own, because content types and properties are most of what a probe parses: with
 //! quick-xml, which checks and copies more than is needed here, a record took 2.8 times as long as
@@ -121,7 +121,7 @@ impl<'t> Xml<'t> {
                 _ => {
                     let end = memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
                     self.at += end;
-                    // Line ends outside the root element, and what else stands there, mean nothing.
+                    // Line ends outside the root element, and anything else there, mean nothing.
                     if !self.open.is_empty() {
                         return Ok(Some(Token::Text(unified(&rest[..end]))));
                     }

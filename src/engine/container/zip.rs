@@ -91,7 +91,7 @@ impl<'a> Entry<'a> {
         self.index
     }
 
-    /// The name as it stands in the directory.
+    /// The name as written in the directory.
     pub(crate) fn name(self) -> &'a str {
         self.name
     }
@@ -111,7 +111,7 @@ impl<'a> Entry<'a> {
         self.record.packed_size
     }
 
-    /// Whether the entry only stands for a folder.
+    /// Whether the entry is only a folder.
     pub(crate) fn is_directory(self) -> bool {
         self.name.ends_with(['/', '\\'])
     }

@@ -13,7 +13,7 @@ pub(crate) fn put(probe: &Probe<'_>, out: &mut Findings) {
 }
 
 /// Puts the identity targets of an input whose container could not be verified within the budget. What
-/// stands there already stays.
+/// is there already stays.
 pub(crate) fn put_unverified(probe: &Probe<'_>, out: &mut Findings) {
     put_format(probe, High, "extension and first bytes", out);
     put_name(probe, High, out);

@@ -10,7 +10,7 @@ const SIMILAR: f64 = 0.84;
 /// Most names that are offered.
 const MAX_OFFERED: usize = 3;
 
-/// What a list of names stands for in one format.
+/// What a list of names means in one format.
 #[derive(Debug, Default)]
 pub(super) struct Names<'n> {
     pub(super) targets: TargetSet,

@@ -142,7 +142,7 @@ pub(super) fn read_target_confidence(
 pub(super) fn target_confidence_schema() -> Value {
     json!({
         "type": "object",
-        // One target stands for all: hosts refuse an object without properties.
+        // One target represents all: hosts refuse an object without properties.
         "properties": {"page_count": {"type": "string", "enum": CONFIDENCES}},
         "description": "Weakest evidence for single targets: any requested target name, with low, medium, \
             high or exact.",

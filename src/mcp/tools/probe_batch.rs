@@ -243,7 +243,7 @@ fn bounded(reply: Reply, taken: &mut usize, version: &str) -> Reply {
     Reply::from_envelope(&envelope, version)
 }
 
-/// Stands in for a reply that the supervisor owes; never seen, and still no hole in the result.
+/// Replaces a reply that the supervisor did not give. It should never be needed; the result keeps its length if it is.
 fn unanswered() -> Envelope {
     Envelope::new(ErrorCode::McpEngineFailure, "this record got no reply")
 }

@@ -74,7 +74,7 @@ fn is_odd(content_type: &str) -> bool {
 }
 
 impl Kind {
-    /// The kind that a content type stands for. Media types are the same in upper and lower case.
+    /// The kind that a content type names. Media types are the same in upper and lower case.
     pub(crate) fn of(content_type: &str) -> Self {
         match Self::exactly(content_type) {
             Self::Other if is_odd(content_type) => {

@@ -67,7 +67,7 @@ impl RelationshipType<'_> {
         contains_ignore_case(&self.0, "/relationships/digital-signature/")
     }
 
-    /// What stands behind the last slash of the type.
+    /// The part of the type after its last slash.
     pub(crate) fn last_word(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
     }

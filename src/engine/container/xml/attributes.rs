@@ -97,7 +97,7 @@ pub(super) fn value(raw: &str) -> Result<Cow<'_, str>> {
     Ok(Cow::Owned(out))
 }
 
-/// What a reference stands for: a character, or `None` for an entity that XML itself does not define.
+/// What a reference expands to: a character, or `None` for an entity that XML itself does not define.
 ///
 /// # Errors
 /// `MALFORMED_INPUT` for the number of no character, and for no name at all.

@@ -20,7 +20,7 @@ const LEGACY: [&str; 4] = ["index.apxl", "index.xml", "index.apxl.gz", "index.xm
 /// An open package.
 pub(super) struct Package<'p> {
     outer: Archive<'p>,
-    /// The folder that everything stands in, with its slash; mostly none.
+    /// The folder that holds all entries, with its slash; mostly none.
     folder: String,
     nested: Nested<'p>,
     meter: &'p Meter,
@@ -41,7 +41,7 @@ pub(super) struct Component<'a, 'p> {
     pub(super) entry: Entry<'a>,
     /// What its name begins with before the index.
     folder: &'a str,
-    /// Whether it stands in `Index.zip`.
+    /// Whether it is in `Index.zip`.
     is_nested: bool,
 }
 
@@ -225,7 +225,7 @@ impl<'a> Component<'a, '_> {
     }
 }
 
-/// The one folder that a compressed directory package stands in; empty where the package is the
+/// The one folder that holds a compressed directory package; empty where the package is the
 /// archive itself.
 fn find_folder(outer: &Archive<'_>) -> String {
     let marks = || [DOCUMENT, NESTED_INDEX].into_iter().chain(LEGACY);

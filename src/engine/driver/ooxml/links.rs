@@ -25,7 +25,7 @@ pub(super) struct Links {
     pub(super) vba: Vec<usize>,
     /// Some relationship part could not be read to its end, so what was not seen is not known.
     pub(super) damaged: bool,
-    /// What points out of the package, with the part that it stands in.
+    /// What points out of the package, with the part that has it.
     pub(super) outside: Vec<Outside>,
 }
 

@@ -1,7 +1,7 @@
 //! Core properties (ISO/IEC 29500-2, 11) and extended properties (ISO/IEC 29500-1, 22.2).
 //!
 //! A property counts only in its own namespace and as a child of the root. What was read before an
-//! error in the XML stays: it stands in elements that were closed.
+//! error in the XML stays: it was read from elements that are complete.
 
 use std::borrow::Cow;
 
