@@ -326,15 +326,13 @@ async fn a_closed_output_is_the_end_of_a_child() {
 
 /// C18: numbers and key order come out as they went in (the stand-in prints sorted keys).
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_is_verbatim() {
+async fn a_reply_is_verbatim_but_for_line_separators_which_are_escaped() {
     let bench = Bench::new(|_| {});
     let reply = bench.probe("reply~\u{2028}é.pdf").await;
+    // Common readers of lines would split the reply there.
     let expected = concat!(
-        r#"{"echo":"/x/reply~"#,
-        "\u{2028}é",
-        r#".pdf","input":{"display_name":"reply~"#,
-        "\u{2028}é",
-        r#".pdf","source_kind":"local_file"},"schema_version":2,"status":"ok","tool_version":"2.4.0"}"#
+        r#"{"echo":"/x/reply~\u2028é.pdf","input":{"display_name":"reply~\u2028é.pdf","source_kind":"local_file"},"#,
+        r#""schema_version":2,"status":"ok","tool_version":"2.4.0"}"#
     );
     assert_eq!(reply.json(), expected);
     bench.assert_whole().await;
