@@ -105,7 +105,7 @@ def table(answer, paths):
     columns = answer["columns"]
     failed = {error.get("index", error.get("row")) for error in answer.get("errors", [])}
     rows = iter(answer["rows"])
-    lifted = answer.get("same_for_all", {})
+    lifted = answer.get("same", {})
     values = []
     for index in range(len(paths)):
         row = next(rows, None) if len(answer["rows"]) == len(paths) or index not in failed else None
