@@ -23,6 +23,12 @@ OOXML = ("docx", "docm", "xlsx", "xlsm", "pptx", "pptm")
 ALL = tuple(MIX)
 
 # Question, targets, level, the formats that it is about.
+# Connections and external links count as external references here (docs/differences.md); the table of truths counts only relationships.
+COUNTED_ON_PURPOSE = (
+    "oxsdk-pivot2.xlsx security.has_external_relationships",
+    "oxsdk-relationalpivota2.xlsx security.has_external_relationships",
+)
+
 QUESTIONS = [
     ("Which have macros?", ["security.has_macros"], "deep", ALL[:-1]),
     ("How many pages, slides, sheets?", ["pdf.page_count", "powerpoint.slide_count", "excel.sheet_count"], "metadata",
@@ -199,7 +205,7 @@ def main():
             print(f"  and {len(wrong) - 20} more")
         server.close()
         # The last one is the one under test; those before it are for comparison.
-        failed = bool(wrong)
+        failed = any(not line.startswith(COUNTED_ON_PURPOSE) for line in wrong)
     sys.exit(failed)
 
 
