@@ -49,7 +49,7 @@ impl Catalogue {
             .collect();
         let mut targets = HashMap::new();
         for profile in profiles.iter().filter(|_| with_targets) {
-            // A profile without a discovery name of its own is no extension either.
+            // A profile without a discovery name of its own is not an extension either.
             let question = Introspection::Targets(profile.clone());
             if let Ok(known) = introspect(supervisor, &question).await {
                 targets.insert(profile.clone(), known);

@@ -115,7 +115,7 @@ impl Index {
         })
     }
 
-    /// What a selector expands to at a level; `None` for a name that is no selector.
+    /// What a selector expands to at a level; `None` for a name that is not a selector.
     pub(crate) fn expand(&self, selector: &str, level: Level) -> Option<TargetSet> {
         let family = self.profile.family();
         let applicable = self.applicable[level as usize];

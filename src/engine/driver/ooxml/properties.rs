@@ -132,7 +132,7 @@ pub(super) struct Custom {
     pub(super) name: String,
     /// The local name of the value's element: `lpwstr`, `i4`, `bool`, `filetime` …
     pub(super) kind: String,
-    /// As written. `None` for what is no simple text: vectors and binary data.
+    /// As written. `None` for what is not plain text: vectors and binary data.
     pub(super) value: Option<String>,
 }
 

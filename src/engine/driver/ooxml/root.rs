@@ -17,7 +17,7 @@ pub(super) struct Root {
     pub(super) core: Option<usize>,
     pub(super) app: Option<usize>,
     pub(super) custom: Option<usize>,
-    /// The picture of the document itself, which is no part of its content.
+    /// The picture of the document itself, which does not belong to its content.
     pub(super) thumbnail: Option<usize>,
     pub(super) links: Links,
 }
@@ -39,7 +39,7 @@ pub(super) fn find_main(
     if let (Some(only), None) = (all.next(), all.next()) {
         return Ok(only);
     }
-    // A damaged relationship part is no reason to give up.
+    // A damaged relationship part does not end the probe.
     let expected = Kind::Main(main_kind(profile));
     root(package, cell)?
         .main
